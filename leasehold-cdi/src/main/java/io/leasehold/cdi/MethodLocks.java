@@ -96,8 +96,9 @@ final class MethodLocks {
                 && locked.slots().multiLease() < 0
                 && !locked.naming().isAlwaysSeveral();
         if (!one && !locked.naming().kind().isExclusive()) {
-            throw new IllegalArgumentException(LockedUsageException.shown(locked.method()) + ": the key has "
-                    + names.size() + " values, and a call takes " + locked.naming().kind() + " of one name");
+            throw new IllegalArgumentException(
+                    LockedUsageException.shown(locked.method()) + ": the key has " + names.size()
+                            + " values, and a call takes " + locked.naming().kind() + " of one name");
         }
         if (!one && locked.slots().wantOne()) {
             throw new IllegalArgumentException(LockedUsageException.shown(locked.method()) + ": the key has "

@@ -70,7 +70,9 @@ class ReadersTest {
             assertThat(one.exitCode()).as(one::err).isZero();
         }
         assertThat(cli.run("run", "-n", "catalog", "--", "true").exitCode()).isZero();
-        assertThat(cli.run("run", "--read", "--permit", "2", "catalog", "--", "true").exitCode()).isEqualTo(64);
+        assertThat(cli.run("run", "--read", "--permit", "2", "catalog", "--", "true")
+                        .exitCode())
+                .isEqualTo(64);
     }
 
     @Test

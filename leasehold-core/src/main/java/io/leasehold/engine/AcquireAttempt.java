@@ -40,6 +40,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     private final Consumer<AttemptOutcome> news;
     /** Called after each answer of the store has been processed. */
     private final Runnable afterAnswer;
+
     private OwnerToken owner;
     /** Whether the owner token has ended; the next request then draws a new one. */
     private boolean ownerEnded;

@@ -229,8 +229,7 @@ final class Attempts {
         Throwable asked = context.leaks().captureStack();
         LeaseDowngrade.Beginning reader = (grant, ballot, mark) -> reads.only(
                 new HeldGrant(name.asRead(), grant, 0, ballot, settings, context, queues).begin(mark, null), asked);
-        return state.convert(
-                "downgrade", () -> new LeaseDowngrade(name, state.keeping(), settings, context, reader));
+        return state.convert("downgrade", () -> new LeaseDowngrade(name, state.keeping(), settings, context, reader));
     }
 
     /**

@@ -56,8 +56,7 @@ final class EngineAdmin implements LockAdmin {
     @Override
     public List<Holder> readers(LockName name, int limit) {
         boolean isRead = Objects.requireNonNull(name, "name").isRead();
-        return context.answer(
-                store.admin().readers(exclusive(isRead ? name.asExclusive() : name), atLeastOne(limit)));
+        return context.answer(store.admin().readers(exclusive(isRead ? name.asExclusive() : name), atLeastOne(limit)));
     }
 
     @Override

@@ -143,7 +143,8 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
                 }
                 former = writer().owner();
                 mark = context.suspensions().mark();
-                request = context.request(List.of(name.asRead()), reader, settings).ballotSoFar(ballot);
+                request = context.request(List.of(name.asRead()), reader, settings)
+                        .ballotSoFar(ballot);
             }
         } catch (RuntimeException | Error e) {
             answered(broken(FailureKind.NO_EFFECT, e, 0));
@@ -160,7 +161,8 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
     }
 
     private AcquireReply broken(FailureKind kind, @Nullable Throwable error, long ballotSoFar) {
-        String message = "the downgrade of \"" + name + "\" at " + context.store().description() + " failed: " + error;
+        String message =
+                "the downgrade of \"" + name + "\" at " + context.store().description() + " failed: " + error;
         return new AcquireReply.Failed(kind, new StoreUnavailableException(message, error), ballotSoFar);
     }
 
@@ -210,9 +212,12 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
     /** The reader has the lock. If the answer was slow, another request extends the hold before it is shown. */
     private void granted(Grant grant) {
         Timings timings = settings.timings();
-        long validNanos = grant.sentAtNanos() + timings.validityNanos() - context.runtime().nanoTime();
+        long validNanos = grant.sentAtNanos()
+                + timings.validityNanos()
+                - context.runtime().nanoTime();
         if (validNanos < Math.max(1, timings.minimumValidityNanos())) {
-            String message = "the answer to the downgrade of \"" + name + "\" came so late that too little validity was left";
+            String message =
+                    "the answer to the downgrade of \"" + name + "\" came so late that too little validity was left";
             again(new StoreUnavailableException(message, null), 0, false);
             return;
         }
@@ -302,7 +307,8 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
         Duration free = Duration.ofNanos(settings.timings().undoNanos() + (keeping.forNanos() > 0 ? keptNanos : 0));
         fail(new AmbiguousAcquireException(
                 "the downgrade of the lease on \"" + name + "\" was not confirmed by "
-                        + context.store().description() + "; the write lease has ended, no read lease has begun, and the"
+                        + context.store().description()
+                        + "; the write lease has ended, no read lease has begun, and the"
                         + " lock is free after " + free.toMillis() + " ms at the latest"
                         + (why == null ? "" : ": " + why.getMessage()),
                 why));
@@ -338,10 +344,11 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
         synchronized (this) {
             former = writer().owner();
         }
-        end(name, former).whenComplete((nothing, error) -> Futures.guarded("the undo of a downgrade", () -> {
-            end(name.asRead(), reader);
-            context.retrier().over(this);
-        }));
+        end(name, former)
+                .whenComplete((nothing, error) -> Futures.guarded("the undo of a downgrade", () -> {
+                    end(name.asRead(), reader);
+                    context.retrier().over(this);
+                }));
     }
 
     private CompletableFuture<Void> end(LockName of, OwnerToken owner) {

@@ -29,11 +29,7 @@ final class ReadAttempt extends PendingAttempt<Lease> {
     private boolean delivered;
 
     ReadAttempt(
-            LockName name,
-            WaitSettings settings,
-            long maxWaitNanos,
-            EngineContext context,
-            @Nullable Throwable asked) {
+            LockName name, WaitSettings settings, long maxWaitNanos, EngineContext context, @Nullable Throwable asked) {
         super(settings, context, asked);
         this.name = name;
         this.maxWaitNanos = maxWaitNanos;
@@ -79,7 +75,9 @@ final class ReadAttempt extends PendingAttempt<Lease> {
             checkPatience();
         } catch (RuntimeException | Error e) {
             synchronized (this) {
-                timer = delivered ? null : context.timeline().schedule(TimerQueue.CHECK_AGAIN_NANOS, this::patienceEnded);
+                timer = delivered
+                        ? null
+                        : context.timeline().schedule(TimerQueue.CHECK_AGAIN_NANOS, this::patienceEnded);
             }
             throw e;
         }

@@ -53,7 +53,8 @@ final class ReadWritePair {
                 holds.end(name.asRead());
                 reading.lease.release();
             } else if (reading != null) {
-                throw new IllegalMonitorStateException("thread \"" + Thread.currentThread().getName()
+                throw new IllegalMonitorStateException("thread \""
+                        + Thread.currentThread().getName()
                         + "\" holds the read lock \"" + name + "\" and requests the exclusive lock: it would wait for"
                         + " itself. Unlock the read lock first, or take the exclusive lock before it");
             }

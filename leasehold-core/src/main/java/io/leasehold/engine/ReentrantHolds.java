@@ -25,6 +25,7 @@ final class ReentrantHolds {
     static final class Counted {
         /** Replaced if the lease of a writer becomes that of a reader. */
         volatile LeaseHandle lease;
+
         final int limit;
         int count = 1;
         /** Whether its thread was notified of the end; that thread may have left its section without an unlock(). */

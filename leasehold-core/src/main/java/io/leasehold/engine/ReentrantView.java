@@ -71,8 +71,7 @@ final class ReentrantView implements ReentrantLockView {
 
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        return enteredUnlessInterrupted()
-                || begun(lock.tryAcquire(Duration.ofNanos(Math.max(0, unit.toNanos(time)))));
+        return enteredUnlessInterrupted() || begun(lock.tryAcquire(Duration.ofNanos(Math.max(0, unit.toNanos(time)))));
     }
 
     private boolean begun(@Nullable Lease lease) {

@@ -269,7 +269,9 @@ final class SharedLease extends ActiveLease {
     @Override
     ClientRecord.ClientHold asClientHold(long renewals) {
         List<ReadShare> live = live();
-        return live.isEmpty() ? super.asClientHold(renewals) : live.get(0).lease().asClientHold(renewals);
+        return live.isEmpty()
+                ? super.asClientHold(renewals)
+                : live.get(0).lease().asClientHold(renewals);
     }
 
     /** Returns false: the readers' handles are watched, and no caller has the handle of the grant. */

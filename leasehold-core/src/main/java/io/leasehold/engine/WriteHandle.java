@@ -31,7 +31,8 @@ final class WriteHandle extends PassingLease implements WriteLease {
     @Override
     public CompletableFuture<Lease> downgradeAsync() {
         CompletableFuture<Lease> handed = new CompletableFuture<>();
-        downgrading.apply(lease)
+        downgrading
+                .apply(lease)
                 .whenComplete((reader, error) -> Futures.execute(runtime(), () -> {
                     if (error != null) {
                         handed.completeExceptionally(Futures.unwrapped(error));

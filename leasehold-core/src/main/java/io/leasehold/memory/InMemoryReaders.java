@@ -100,8 +100,8 @@ final class InMemoryReaders {
             return false;
         }
         entry.fence = entry.readers.raise(Math.max(entry.fence, step.serverMicros()), entry.fence);
-        removed.forEach(reader ->
-                step.signals().add(listener -> listener.lost(reader.owner(), LossCause.FORCE_RELEASED)));
+        removed.forEach(
+                reader -> step.signals().add(listener -> listener.lost(reader.owner(), LossCause.FORCE_RELEASED)));
         step.serve(name, entry);
         return true;
     }

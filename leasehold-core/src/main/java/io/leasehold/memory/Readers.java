@@ -84,9 +84,7 @@ final class Readers {
         boolean endsEarlier = own != null && own.endsAtNanos() - hold.endsAtNanos() > 0;
         held.put(
                 owner,
-                endsEarlier && own != null
-                        ? new Held(owner, hold.holderId(), hold.token(), own.endsAtNanos())
-                        : hold);
+                endsEarlier && own != null ? new Held(owner, hold.holderId(), hold.token(), own.endsAtNanos()) : hold);
         return seen(floor(fence), Math.max(fence, lastToken));
     }
 

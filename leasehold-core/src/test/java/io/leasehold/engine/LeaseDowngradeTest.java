@@ -89,8 +89,8 @@ final class LeaseDowngradeTest {
 
     private void grantWriter(int index) {
         var asked = store.acquires().get(index);
-        Grant grant = new Grant(
-                asked.request().owner(), TokenRange.of(1_000, 64), runtime.nanoTime(), Incarnation.DURABLE);
+        Grant grant =
+                new Grant(asked.request().owner(), TokenRange.of(1_000, 64), runtime.nanoTime(), Incarnation.DURABLE);
         asked.answer().complete(new AcquireReply.Granted(grant, List.of()));
     }
 
@@ -135,7 +135,8 @@ final class LeaseDowngradeTest {
         assertThat(request.name()).isEqualTo(NAME.asRead());
         assertThat(request.ballotSoFar()).as("above the whole range").isEqualTo(1_063);
         assertThat(request.isWaiting()).isFalse();
-        assertThat(request.owner()).isNotEqualTo(store.acquires().get(0).request().owner());
+        assertThat(request.owner())
+                .isNotEqualTo(store.acquires().get(0).request().owner());
 
         grant(0);
         Lease reader = wanted.join();
@@ -187,7 +188,9 @@ final class LeaseDowngradeTest {
         runtime.pass(Duration.ofMillis(20));
         asked(2).answer().complete(new AcquireReply.Refused("made by the test", 50_000_000, 1_600, List.of()));
         runtime.pass(Duration.ofMillis(40));
-        assertThat(store.downgrades()).as("not before the time that the store named").hasSize(3);
+        assertThat(store.downgrades())
+                .as("not before the time that the store named")
+                .hasSize(3);
         runtime.pass(Duration.ofMillis(10));
         grant(3);
         Lease reader = wanted.join();
@@ -332,7 +335,9 @@ final class LeaseDowngradeTest {
         CompletableFuture<Lease> wanted = held().downgradeAsync();
         runtime.passesInWaits();
         client.close(Duration.ZERO);
-        assertThat(failure(wanted)).isInstanceOf(AmbiguousAcquireException.class).hasMessageContaining("closed");
+        assertThat(failure(wanted))
+                .isInstanceOf(AmbiguousAcquireException.class)
+                .hasMessageContaining("closed");
         grant(0);
         assertThat(store.renewals()).isEmpty();
     }

@@ -133,7 +133,9 @@ final class ReadersTest {
         assertThatThrownBy(() -> client.named(NAME).acquire()).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> client.all(LockName.exactly("b"), NAME).acquire())
                 .isInstanceOf(IllegalStateException.class);
-        assertThat(lock.write().tryAcquire(Duration.ofMillis(10))).as("with patience").isNull();
+        assertThat(lock.write().tryAcquire(Duration.ofMillis(10)))
+                .as("with patience")
+                .isNull();
         try (Lease nested = lock.read().tryAcquire(Duration.ofSeconds(1))) {
             assertThat(nested).isNotNull();
         }

@@ -314,8 +314,7 @@ final class SharedReadsTest {
     void aCallerThatLeavesDuringFailuresIsToldOfThem() {
         CompletableFuture<Attempt<Lease>> hasty = lock.read().attemptAsync(Duration.ofSeconds(1));
         lock.read().acquireAsync();
-        asked(0)
-                .answer()
+        asked(0).answer()
                 .complete(new AcquireReply.Failed(
                         FailureKind.UNKNOWN, new StoreUnavailableException("made by the test", null), 5));
         runtime.pass(Duration.ofSeconds(1));
@@ -376,10 +375,7 @@ final class SharedReadsTest {
         runtime.pass(Duration.ofSeconds(11));
         assertThat(store.renewals()).hasSize(1);
         assertThat(store.renewals().get(0).request().items()).hasSize(1);
-        store.renewals()
-                .get(0)
-                .answer()
-                .complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
+        store.renewals().get(0).answer().complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
         assertThat(leases.get(2).remainingValidity()).isGreaterThan(Duration.ofSeconds(28));
         CompletableFuture<Void> byHand = leases.get(1).renewAsync();
         store.renewals().get(1).answer().complete(new RenewReply(List.of(new RenewReply.NotOurs())));
@@ -391,15 +387,11 @@ final class SharedReadsTest {
     void aReaderThatWaitsForARenewalPassesItsCheckByIt() {
         List<Lease> leases = held(2);
         runtime.pass(Duration.ofSeconds(9));
-        CompletableFuture<Void> sure = leases.get(0)
-                .ensureValidForAsync(Duration.ofSeconds(22))
-                .toCompletableFuture();
+        CompletableFuture<Void> sure =
+                leases.get(0).ensureValidForAsync(Duration.ofSeconds(22)).toCompletableFuture();
         assertThat(sure).isNotDone();
         leases.get(1).close();
-        store.renewals()
-                .get(0)
-                .answer()
-                .complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
+        store.renewals().get(0).answer().complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
         assertThat(sure).isCompleted();
     }
 
@@ -421,10 +413,7 @@ final class SharedReadsTest {
         assertThat(news).containsExactly("abandoned LEAKED");
         runtime.pass(Duration.ofSeconds(11));
         assertThat(store.renewals()).as("for the other").hasSize(1);
-        store.renewals()
-                .get(0)
-                .answer()
-                .complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
+        store.renewals().get(0).answer().complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
         assertThat(leases.get(1).release()).isEqualTo(ReleaseOutcome.RELEASED);
         assertThat(store.releases()).as("the lost reader may still work").isEmpty();
         runtime.pass(Duration.ofSeconds(60));

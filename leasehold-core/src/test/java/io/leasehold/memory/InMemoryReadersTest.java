@@ -93,8 +93,7 @@ final class InMemoryReadersTest {
     }
 
     private boolean release(LockName name, OwnerToken owner, long highest) {
-        ReleaseRequest request =
-                new ReleaseRequest(List.of(name), owner, highest, ReleaseRequest.Kind.RELEASE, SECOND);
+        ReleaseRequest request = new ReleaseRequest(List.of(name), owner, highest, ReleaseRequest.Kind.RELEASE, SECOND);
         return node.release(request).join() instanceof ReleaseReply.Released;
     }
 
@@ -389,11 +388,7 @@ final class InMemoryReadersTest {
             client.ended = true;
             endsAtNanos.remove(client);
             node.release(new ReleaseRequest(
-                            List.of(client.name),
-                            client.owner,
-                            client.highest,
-                            ReleaseRequest.Kind.RELEASE,
-                            SECOND))
+                            List.of(client.name), client.owner, client.highest, ReleaseRequest.Kind.RELEASE, SECOND))
                     .join();
         }
 

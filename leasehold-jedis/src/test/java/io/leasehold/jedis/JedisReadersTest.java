@@ -38,8 +38,8 @@ final class JedisReadersTest {
 
     private static ReleaseReply release(LockStore store, LockName name, OwnerToken owner, AcquireReply granted) {
         long ballot = ((AcquireReply.Granted) granted).grant().tokens().last();
-        return store.release(new ReleaseRequest(
-                        List.of(name), owner, ballot, ReleaseRequest.Kind.RELEASE, TIMEOUT_NANOS))
+        return store.release(
+                        new ReleaseRequest(List.of(name), owner, ballot, ReleaseRequest.Kind.RELEASE, TIMEOUT_NANOS))
                 .join();
     }
 

@@ -97,9 +97,7 @@ final class ReadersTopologiesTest {
                 NodeBench bench = new NodeBench(group.uri() + "?waitReplicas=1&waitTimeout=300ms")) {
             OwnerToken writer = bench.owner();
             OwnerToken reader = bench.owner();
-            until(
-                    "the replica acknowledges",
-                    () -> acquire(bench, NAME, writer, false) instanceof NodeReply.Yes);
+            until("the replica acknowledges", () -> acquire(bench, NAME, writer, false) instanceof NodeReply.Yes);
             RedisServer replica = group.replicas().get(0);
             replica.freeze();
             try {

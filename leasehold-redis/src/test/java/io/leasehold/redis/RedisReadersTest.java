@@ -102,7 +102,8 @@ class RedisReadersTest {
         OwnerToken one = bench.owner();
         OwnerToken other = bench.owner();
         assertThat(bench.node.keepsReaders()).isTrue();
-        assertThat(bench.node.isAtomicOver(List.of(READERS, LockName.exactly("b")))).isFalse();
+        assertThat(bench.node.isAtomicOver(List.of(READERS, LockName.exactly("b"))))
+                .isFalse();
         assertThat(acquire(READERS, one)).isInstanceOf(NodeReply.Yes.class);
         assertThat(acquire(READERS, other)).isInstanceOf(NodeReply.Yes.class);
         assertThat(acquire(NAME, bench.owner()))
@@ -137,7 +138,8 @@ class RedisReadersTest {
                 new RenewBatch.Item(other, writer, TTL_NANOS),
                 new RenewBatch.Item(READERS, gone, TTL_NANOS),
                 new RenewBatch.Item(NAME, reader, TTL_NANOS));
-        assertThat(answer(bench.node.renew(new RenewBatch(items, TIMEOUT_NANOS))).items())
+        assertThat(answer(bench.node.renew(new RenewBatch(items, TIMEOUT_NANOS)))
+                        .items())
                 .extracting(item -> (Object) item.getClass())
                 .containsExactly(
                         RenewReply.Renewed.class,
@@ -180,7 +182,8 @@ class RedisReadersTest {
     void aWriterBecomesAReader() {
         OwnerToken writer = bench.owner();
         OwnerToken reader = bench.owner();
-        assertThat(answer(bench.node.downgrade(new Ballot(request(READERS, reader, "host/1/r"), next += 10, 1), writer)))
+        assertThat(answer(
+                        bench.node.downgrade(new Ballot(request(READERS, reader, "host/1/r"), next += 10, 1), writer)))
                 .as("nothing to downgrade")
                 .isInstanceOf(NodeReply.Held.class);
         acquire(NAME, writer);
@@ -276,8 +279,8 @@ class RedisReadersTest {
             answer(user.node.acquire(new Ballot(waiting, next += 10, 1, TTL_NANOS)));
             SERVER.redis().configSet("maxmemory", "1");
             answer(user.node.downgrade(new Ballot(request(READERS, reader, "host/1/x"), next += 10, 1), writer));
-            answer(user.node.renew(new RenewBatch(
-                    List.of(new RenewBatch.Item(READERS, reader, 2 * TTL_NANOS)), TIMEOUT_NANOS)));
+            answer(user.node.renew(
+                    new RenewBatch(List.of(new RenewBatch.Item(READERS, reader, 2 * TTL_NANOS)), TIMEOUT_NANOS)));
             assertThat(answer(user.node.admin().readers(NAME, 10))).hasSize(2);
             assertThat(answer(user.node.admin().forceRelease(NAME, null))).isTrue();
         } finally {

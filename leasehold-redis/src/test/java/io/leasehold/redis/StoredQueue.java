@@ -29,8 +29,7 @@ public record StoredQueue(long soonest, long latest, long behind, List<Waiter> w
             boolean reads) {
 
         /** Creates a waiter that is no reader. */
-        public Waiter(
-                String owner, long arrival, long alive, String channel, long claim, int reserve, String holder) {
+        public Waiter(String owner, long arrival, long alive, String channel, long claim, int reserve, String holder) {
             this(owner, arrival, alive, channel, claim, reserve, holder, false);
         }
 

@@ -44,16 +44,20 @@ record LockView(
         LockAdmin admin = locks.admin();
         Holder holder = admin.inspect(lock).orElse(null);
         boolean line = locks.guarantees().covers(Guarantee.Queueing.FIFO);
-        List<Holder> readers =
-                holder != null && holder.isReaders() ? admin.readers(lock, MAX_READERS + 1) : List.of();
+        List<Holder> readers = holder != null && holder.isReaders() ? admin.readers(lock, MAX_READERS + 1) : List.of();
         return new LockView(
-                lock, holder, readers, ClientView.of(admin, lock, holder), line ? admin.waiters(lock, MAX_WAITERS + 1) : null);
+                lock,
+                holder,
+                readers,
+                ClientView.of(admin, lock, holder),
+                line ? admin.waiters(lock, MAX_WAITERS + 1) : null);
     }
 
     /** Adds the readers, the client and the waiters to a report, in this order. */
     void addTo(Map<String, @Nullable Object> report) {
         report.put(
-                "readers", readers.stream().limit(MAX_READERS).map(HolderView::json).toList());
+                "readers",
+                readers.stream().limit(MAX_READERS).map(HolderView::json).toList());
         report.put("client", ClientView.json(client));
         report.put(
                 "waiters",
@@ -99,8 +103,8 @@ record LockView(
     private List<String> readerLines() {
         List<String> lines = new ArrayList<>();
         for (Holder reader : readers.subList(0, Math.min(readers.size(), MAX_READERS))) {
-            lines.add((lines.isEmpty() ? "readers   " : "          ") + reader.id() + " (" + HolderView.remaining(reader)
-                    + " left)");
+            lines.add((lines.isEmpty() ? "readers   " : "          ") + reader.id() + " ("
+                    + HolderView.remaining(reader) + " left)");
         }
         if (readers.size() > MAX_READERS) {
             lines.add("          and more");

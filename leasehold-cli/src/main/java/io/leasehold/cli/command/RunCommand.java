@@ -282,8 +282,9 @@ public final class RunCommand implements Callable<Integer> {
             throw usage("--export needs a file: standard output belongs to the command");
         }
         if (read && (permit != null || export != null || resume != null)) {
-            throw usage("--read excludes --permit, --export and --resume: only a lock has readers, and a ticket is for its"
-                    + " writer");
+            throw usage(
+                    "--read excludes --permit, --export and --resume: only a lock has readers, and a ticket is for its"
+                            + " writer");
         }
         if (permit != null && (export != null || resume != null)) {
             throw usage("--permit excludes --export and --resume: a ticket is for a lock");

@@ -213,7 +213,11 @@ class ViewsTest {
     private static String health(@Nullable Instant reportedAt, boolean reported) {
         ClientRecord record = new ClientRecord("host/1/a", "host", 1, "", Instant.EPOCH, List.of(), reportedAt);
         LockView view = new LockView(
-                LockName.of("busy"), holder("host/1/a"), List.of(), reported ? new ClientView(record, null) : null, null);
+                LockName.of("busy"),
+                holder("host/1/a"),
+                List.of(),
+                reported ? new ClientView(record, null) : null,
+                null);
         return view.advice(holder("host/1/a")).get(0);
     }
 

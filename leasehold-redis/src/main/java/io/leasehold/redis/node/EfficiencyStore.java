@@ -76,7 +76,12 @@ public final class EfficiencyStore implements LockStore {
         this.requests = new Requests(topology, errors, runtime);
         this.renewals = new Renewals(requests, topology, keys, decoder, runtime);
         this.admin = new RedisAdmin(
-                requests, decoder, NodeSettings.standard(GUARANTEES).keys(keys), new KeyScan(requests, topology), null, null);
+                requests,
+                decoder,
+                NodeSettings.standard(GUARANTEES).keys(keys),
+                new KeyScan(requests, topology),
+                null,
+                null);
     }
 
     /** Detects how the server compares and deletes; without an answer, by script. */

@@ -131,9 +131,8 @@ final class RedisAdmin implements StoreAdmin {
                 return take(name, null);
             }
             return take(name, holderId)
-                    .thenCompose(removed -> removed
-                            ? CompletableFuture.completedFuture(true)
-                            : takeFromAnybody(name, look + 1));
+                    .thenCompose(removed ->
+                            removed ? CompletableFuture.completedFuture(true) : takeFromAnybody(name, look + 1));
         });
     }
 

@@ -356,11 +356,7 @@ public final class RedisNode implements LockNode {
     private CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request) {
         return releaseWhole(name, request)
                 .thenCompose(reply -> FailedReplies.isOfMigration(reply)
-                        ? migration.release(
-                                name,
-                                request,
-                                releaseKey(name, request),
-                                () -> releaseWhole(name, request))
+                        ? migration.release(name, request, releaseKey(name, request), () -> releaseWhole(name, request))
                         : CompletableFuture.completedFuture(reply));
     }
 

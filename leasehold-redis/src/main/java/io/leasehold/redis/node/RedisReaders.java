@@ -125,10 +125,9 @@ final class RedisReaders {
         String lock = keys.lock(name);
         return requests.runOrThrow(
                 what,
-                new ScriptCall(
-                        LuaScript.READ_INSPECT,
-                        new String[] {lock, KeyLayout.readers(lock)},
-                        new String[] {Integer.toString(Math.min(limit, READERS_AT_ONCE))}),
+                new ScriptCall(LuaScript.READ_INSPECT, new String[] {lock, KeyLayout.readers(lock)}, new String[] {
+                    Integer.toString(Math.min(limit, READERS_AT_ONCE))
+                }),
                 (reply, link) -> replies.inspect(reply, what));
     }
 
@@ -141,10 +140,9 @@ final class RedisReaders {
         Requests.Subject what = subject("take away", name);
         return requests.runOrThrow(
                         what,
-                        new ScriptCall(
-                                LuaScript.READ_FORCE_RELEASE,
-                                KeyLayout.allOf(keys.lock(name)),
-                                new String[] {holderId == null || holderId.equals(TOGETHER) ? "" : holderId}),
+                        new ScriptCall(LuaScript.READ_FORCE_RELEASE, KeyLayout.allOf(keys.lock(name)), new String[] {
+                            holderId == null || holderId.equals(TOGETHER) ? "" : holderId
+                        }),
                         (reply, link) -> replies.forceRelease(reply, what))
                 .thenCompose(removed -> CompletableFuture.allOf(removed.stream()
                                 .distinct()

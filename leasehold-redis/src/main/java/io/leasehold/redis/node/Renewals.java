@@ -53,9 +53,8 @@ final class Renewals {
     private CompletableFuture<List<RenewReply.Item>> renew(RenewalGroups.Group group, long timeoutNanos) {
         List<RenewBatch.Item> items = group.items();
         LockName first = items.get(0).name();
-        LuaScript script = first.isPermits()
-                ? LuaScript.PERMITS_RENEW
-                : first.isRead() ? LuaScript.READ_RENEW : LuaScript.RENEW;
+        LuaScript script =
+                first.isPermits() ? LuaScript.PERMITS_RENEW : first.isRead() ? LuaScript.READ_RENEW : LuaScript.RENEW;
         String kind = first.isPermits() ? " permits" : first.isRead() ? " read locks" : " locks";
         Object subject = items.size() == 1
                 ? new Requests.Subject("renew", first)

@@ -184,8 +184,8 @@ public final class ReplyDecoder {
                 ? new RenewReply.NotOurs()
                 : new RenewReply.Failed(errors.answered(
                                 String.valueOf(answer),
-                                "renew " + (name.isPermits() ? "permits" : name.isRead() ? "read lock" : "lock")
-                                        + " \"" + name + "\"")
+                                "renew " + (name.isPermits() ? "permits" : name.isRead() ? "read lock" : "lock") + " \""
+                                        + name + "\"")
                         .error());
     }
 

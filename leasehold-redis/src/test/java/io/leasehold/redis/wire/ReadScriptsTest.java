@@ -226,7 +226,9 @@ class ReadScriptsTest {
         bench.expireReader(ALICE);
         assertThat(bench.readRenew(ALICE, 1_000)).containsExactly(0L, 1L, 0L);
         assertThat(endRead(ALICE)).as("it has ended by itself").isEqualTo("not-ours");
-        assertThat(redis().hexists(bench.readers, ALICE)).as("and leaves nothing").isFalse();
+        assertThat(redis().hexists(bench.readers, ALICE))
+                .as("and leaves nothing")
+                .isFalse();
         assertThat(endRead(BOB)).isEqualTo("released");
         assertThat(redis().exists(bench.lock)).isZero();
     }
@@ -312,7 +314,9 @@ class ReadScriptsTest {
         assertThat(bench.liveReaders()).containsEntry(CAROL, first + 8);
         assertThat(bench.storedFence()).isEqualTo(first + 11);
         assertThat(redis().pttl(bench.lock)).isBetween(15_000L, 20_001L);
-        assertThat(bench.readAcquire(DAVE, fence).get(0)).as("a writer's ballot").isEqualTo("stale");
+        assertThat(bench.readAcquire(DAVE, fence).get(0))
+                .as("a writer's ballot")
+                .isEqualTo("stale");
         assertThat(bench.readAcquire(DAVE, fence + 1).get(0)).isEqualTo("yes");
     }
 
@@ -492,8 +496,12 @@ class ReadScriptsTest {
         assertThat(redis().pttl(bench.lock)).as("no earlier than the writer").isGreaterThan(90_000L);
         assertThat(bench.everybody()).containsExactly(DAVE, EVE);
         next = bench.storedFence();
-        assertThat(bench.readAcquire(ALICE, fence).get(0)).as("the writer's token").isEqualTo("stale");
-        assertThat(bench.downgrade(BOB, token(), ALICE).get(0)).as("a lost reply").isEqualTo("yes");
+        assertThat(bench.readAcquire(ALICE, fence).get(0))
+                .as("the writer's token")
+                .isEqualTo("stale");
+        assertThat(bench.downgrade(BOB, token(), ALICE).get(0))
+                .as("a lost reply")
+                .isEqualTo("yes");
         assertThat(endWrite(ALICE)).isEqualTo("not-ours");
         assertThat(bench.liveReaders()).containsOnlyKeys(BOB, CAROL);
     }

@@ -63,10 +63,25 @@ class ReadScriptsWalkTest {
         }
         assertThat(seen.keySet())
                 .contains(
-                        "read yes", "read stale", "read queued", "read held", "write yes", "write stale",
-                        "write queued", "read released", "read not-ours", "write released", "handed to a reader",
-                        "handed to a writer", "downgrade yes", "downgrade not-ours", "downgrade stale", "late",
-                        "several readers", "expired", "dropped");
+                        "read yes",
+                        "read stale",
+                        "read queued",
+                        "read held",
+                        "write yes",
+                        "write stale",
+                        "write queued",
+                        "read released",
+                        "read not-ours",
+                        "write released",
+                        "handed to a reader",
+                        "handed to a writer",
+                        "downgrade yes",
+                        "downgrade not-ours",
+                        "downgrade stale",
+                        "late",
+                        "several readers",
+                        "expired",
+                        "dropped");
     }
 
     private static String draw() {
@@ -138,8 +153,7 @@ class ReadScriptsWalkTest {
         }
 
         private ScriptBench.Proposal proposal(Waiter caller, boolean waits) {
-            ScriptBench.Proposal plain =
-                    ScriptBench.plain().ttl(longMillis()).reserve(caller.reserve());
+            ScriptBench.Proposal plain = ScriptBench.plain().ttl(longMillis()).reserve(caller.reserve());
             return waits
                     ? plain.waiting(LONG_MILLIS, caller.hears() ? HEARD : UNHEARD)
                             .claiming(caller.claims() ? longMillis() : 0)
@@ -224,14 +238,17 @@ class ReadScriptsWalkTest {
             endedReaders.forEach((owner, ballot) -> {
                 if (ballot > 0 && random.nextInt(4) == 0) {
                     seen.merge("late", 1, Integer::sum);
-                    assertThat(bench.readAcquire(owner, ballot - random.nextInt(2)).get(0))
+                    assertThat(bench.readAcquire(owner, ballot - random.nextInt(2))
+                                    .get(0))
                             .as("%s", steps)
                             .isEqualTo("stale");
                 }
             });
             endedWriters.forEach((owner, ballot) -> {
                 if (ballot > 0 && random.nextInt(4) == 0) {
-                    assertThat(bench.acquire(owner, ballot).get(0)).as("%s", steps).isEqualTo("stale");
+                    assertThat(bench.acquire(owner, ballot).get(0))
+                            .as("%s", steps)
+                            .isEqualTo("stale");
                 }
             });
         }

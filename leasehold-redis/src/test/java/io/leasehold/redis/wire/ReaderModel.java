@@ -64,9 +64,10 @@ final class ReaderModel {
             if (writer == null) {
                 serve(caller.owner);
             }
-            boolean mayShare = writer == null && line.stream()
-                    .takeWhile(other -> !other.owner.equals(caller.owner))
-                    .allMatch(Waiter::reads);
+            boolean mayShare = writer == null
+                    && line.stream()
+                            .takeWhile(other -> !other.owner.equals(caller.owner))
+                            .allMatch(Waiter::reads);
             if (!mayShare) {
                 return join(caller, waits);
             }

@@ -286,7 +286,11 @@ final class ScriptBench {
             }
         }
         lines[0] = lines[0].replaceFirst("^2 \\d+", "2 1");
-        server.redis().set(queued, String.join("\n", lines), SetArgs.Builder.px(server.redis().pttl(queued)));
+        server.redis()
+                .set(
+                        queued,
+                        String.join("\n", lines),
+                        SetArgs.Builder.px(server.redis().pttl(queued)));
     }
 
     private Map<String, String[]> entries() {

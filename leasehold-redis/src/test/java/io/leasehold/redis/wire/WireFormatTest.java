@@ -194,7 +194,10 @@ class WireFormatTest {
                             case "queue-to-write" -> readers.acquire(owner, candidate, waiting(plain));
                             case "downgrade" ->
                                 readers.downgrade(
-                                        owner, candidate, arguments[3].toLowerCase(Locale.ROOT).repeat(40), plain);
+                                        owner,
+                                        candidate,
+                                        arguments[3].toLowerCase(Locale.ROOT).repeat(40),
+                                        plain);
                             default -> throw new IllegalArgumentException(verb.get(1));
                         });
             }
@@ -215,7 +218,9 @@ class WireFormatTest {
             case "fence" -> SERVER.redis().get(readers.fence);
             case "queued" -> SERVER.redis().get(readers.queued);
             case "all" -> SERVER.redis().hget(readers.readers, which);
-            default -> SERVER.redis().hget(readers.readers, which.toLowerCase(Locale.ROOT).repeat(40));
+            default ->
+                SERVER.redis()
+                        .hget(readers.readers, which.toLowerCase(Locale.ROOT).repeat(40));
         };
         return value == null ? "-" : value.replace("\n", " / ");
     }

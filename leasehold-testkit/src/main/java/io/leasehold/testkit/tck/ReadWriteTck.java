@@ -247,19 +247,23 @@ public interface ReadWriteTck extends SharesStore {
         LockName name = bench.name("swap");
         OwnerToken reader = store.owner();
         Grant writer = store.granted(name, store.owner(), LONG_TTL);
-        Grant first = StoreDriver.grantOf(store.downgrade(name, reader, writer.owner(), writer.tokens().last()));
+        Grant first = StoreDriver.grantOf(
+                store.downgrade(name, reader, writer.owner(), writer.tokens().last()));
         assertTrue(first.tokens().first() > writer.tokens().last());
-        Grant again = StoreDriver.grantOf(store.downgrade(name, reader, writer.owner(), first.tokens().last()));
+        Grant again = StoreDriver.grantOf(
+                store.downgrade(name, reader, writer.owner(), first.tokens().last()));
         assertInstanceOf(RenewReply.NotOurs.class, store.renew(name, writer.owner(), LONG_TTL));
         assertInstanceOf(ReleaseReply.NotOurs.class, store.release(name, writer));
         assertInstanceOf(RenewReply.Renewed.class, store.renew(name.asRead(), reader, LONG_TTL));
         assertInstanceOf(
                 AcquireReply.Busy.class,
-                store.downgrade(name, store.owner(), writer.owner(), again.tokens().last()));
+                store.downgrade(
+                        name, store.owner(), writer.owner(), again.tokens().last()));
         assertInstanceOf(ReleaseReply.Released.class, store.release(name.asRead(), again));
         assertInstanceOf(
                 AcquireReply.Busy.class,
-                store.downgrade(name, store.owner(), writer.owner(), again.tokens().last()),
+                store.downgrade(
+                        name, store.owner(), writer.owner(), again.tokens().last()),
                 "a free lock is not taken");
         assertTrue(store.granted(name, store.owner(), LONG_TTL).tokens().first()
                 > again.tokens().last());

@@ -14,8 +14,7 @@ final class ReaderVariants {
     private static final String RECORD = "redis/wire/shared/readers.lua";
     private static final String END = "redis/wire/shared/end_readers.lua";
     private static final String SERVE = "redis/wire/shared/serve_readers.lua";
-    private static final String FLOOR =
-            "read_floor = of and tonumber(of) == fence and tonumber(floor) or fence";
+    private static final String FLOOR = "read_floor = of and tonumber(of) == fence and tonumber(floor) or fence";
 
     private ReaderVariants() {}
 
