@@ -121,6 +121,23 @@ final class LeakSearchTest {
     }
 
     @Test
+    void readersAreSearchedOneByOne() {
+        store.tells(A, holder("readers", 9));
+        Instant now = Instant.ofEpochMilli(runtime.wallMillis());
+        List<ClientHold> holds =
+                List.of(new ClientHold("readers " + A.text(), "worker", now.minus(HOUR.multipliedBy(2)), 3));
+        clients.put("host/8/old", new ClientRecord("host/8/old", "host", 8, "", now, holds));
+        store.readers.add(holder(OURS, 4));
+        store.readers.add(holder("host/8/old", 5));
+        store.readers.add(holder("host/9/released", 6));
+        meanwhile = () -> store.readers.remove(2);
+        String subject = A.text() + ", a reader";
+        assertThat(leaks())
+                .extracting(Leak::kind, Leak::subject)
+                .containsExactly(tuple(Leak.Kind.HOLDER_GONE, subject), tuple(Leak.Kind.HELD_TOO_LONG, subject));
+    }
+
+    @Test
     void permitsAreSearchedSlotBySlot() {
         Slots slots = new Slots();
         store.keeps(slots);

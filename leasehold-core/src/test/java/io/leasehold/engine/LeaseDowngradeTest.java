@@ -252,6 +252,15 @@ final class LeaseDowngradeTest {
     }
 
     @Test
+    void afterItsValidityAnUnknownWriterProvesNothing() {
+        CompletableFuture<Lease> wanted = held().downgradeAsync();
+        runtime.pass(Duration.ofSeconds(31));
+        asked(0).answer().complete(new AcquireReply.Busy(null, 3, List.of()));
+        assertThat(failure(wanted)).isInstanceOf(AmbiguousAcquireException.class);
+        assertThat(store.releases()).hasSize(2);
+    }
+
+    @Test
     void aLeaseThatWasLostBeforeIsNotDowngraded() {
         WriteLease writer = held();
         store.ear().lost(store.acquires().get(0).request().owner(), LossCause.FORCE_RELEASED);

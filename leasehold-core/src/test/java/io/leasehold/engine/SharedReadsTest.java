@@ -161,6 +161,18 @@ final class SharedReadsTest {
     }
 
     @Test
+    void aReaderThatReleasesAtOnceDoesNotEndTheHoldOfTheNext() {
+        CompletableFuture<Void> first = lock.read().acquireAsync().thenAccept(Lease::close);
+        CompletableFuture<Lease> second = lock.read().acquireAsync();
+        grant(0);
+        assertThat(first).isCompleted();
+        assertThat(store.releases()).isEmpty();
+        assertThat(second.join().isValid()).isTrue();
+        second.join().close();
+        assertThat(store.releases()).hasSize(1);
+    }
+
+    @Test
     void theOutcomeOfTheStoreIsThatOfTheLastReader() {
         List<Lease> leases = held(2);
         store.answersReleases(new ReleaseReply.NotOurs());

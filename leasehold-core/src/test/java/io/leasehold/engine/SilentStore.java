@@ -300,6 +300,14 @@ final class SilentStore implements LockStore, StoreAdmin {
                 records.values().stream().limit(limit).toList());
     }
 
+    /** The readers of every lock, as operators see them. */
+    final List<Holder> readers = new ArrayList<>();
+
+    @Override
+    public synchronized CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        return CompletableFuture.completedFuture(List.copyOf(readers));
+    }
+
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, String holderId) {
         return CompletableFuture.completedFuture(false);
