@@ -51,7 +51,7 @@ final class ReadShares<S> {
 
     /** Adds another reader, unless the hold has ended or is ending. */
     boolean add(S reader) {
-        if (closed || live.isEmpty() && expected == 0) {
+        if (closed || (live.isEmpty() && expected == 0)) {
             return false;
         }
         live.add(reader);

@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>{@code this} guards the fields that change; the readers are called without the guard.
  */
+// It asks the leases of its readers, which it does outside of its guard.
+@SuppressWarnings("UnsynchronizedOverridesSynchronized")
 final class SharedLease extends ActiveLease {
 
     private final ReadShares<ReadShare> shares = new ReadShares<>();

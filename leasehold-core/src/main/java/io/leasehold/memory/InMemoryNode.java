@@ -54,7 +54,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class InMemoryNode implements LockNode, StoreAdmin {
 
-    private static final long RETENTION_MICROS = 60_000_000L;
     private static final int SWEEP_EVERY = 4_096;
 
     private final LockRuntime runtime;
@@ -174,7 +173,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             entry.dropSilentWaiters(nowNanos);
             fence = Math.max(fence, entry.fence);
         }
-        NodeReply unacceptable = unacceptable(ballot, fence, serverMicros);
+        NodeReply unacceptable = step(signals).unacceptable(ballot, fence, fence, incarnation);
         if (unacceptable != null) {
             return unacceptable;
         }
@@ -197,19 +196,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             entry(name).grant(ballot, nowNanos);
         }
         return new NodeReply.Yes(incarnation, serverMicros);
-    }
-
-    /** Returns the answer to a ballot that is too far ahead, or does not exceed the floor; null if it may be granted. */
-    private @Nullable NodeReply unacceptable(Ballot ballot, long fence, long serverMicros) {
-        if (ballot.tokens().last() > Math.max(fence, serverMicros) + NameState.MAX_LEAD_MICROS) {
-            String reason = "fencing token " + ballot.tokens().last() + " runs ahead of the node's clock";
-            return new NodeReply.Refused(reason, 0, incarnation, serverMicros);
-        }
-        long floor = Math.max(fence, serverMicros - RETENTION_MICROS);
-        if (ballot.candidate() <= floor) {
-            return new NodeReply.Stale(floor, incarnation, serverMicros);
-        }
-        return null;
     }
 
     private NameState entry(LockName name) {
@@ -243,7 +229,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         long serverMicros = serverMicros();
         LockName name = ballot.request().name();
         NameState entry = entry(name);
-        NodeReply reply = unacceptable(ballot, Math.max(forgottenFence, entry.fence), serverMicros);
+        long fence = Math.max(forgottenFence, entry.fence);
+        NodeReply reply = step(List.of()).unacceptable(ballot, fence, fence, incarnation);
         if (reply == null) {
             reply = entry.resume(ballot, ticket, runtime.nanoTime())
                     ? new NodeReply.Yes(incarnation, serverMicros)
@@ -282,25 +269,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                 answers.add(permits.renew(item, nowNanos));
                 continue;
             }
-            if (item.name().isRead()) {
-                NameState read = entries.get(item.name().asExclusive());
-                answers.add(
-                        read == null
-                                ? new RenewReply.NotOurs()
-                                : read.readers.renew(item.owner(), item.ttlNanos(), nowNanos));
-                continue;
-            }
-            NameState entry = entries.get(item.name());
-            Held held = current(entry, nowNanos);
-            if (entry == null || held == null || !held.owner().equals(item.owner())) {
-                answers.add(new RenewReply.NotOurs());
-                continue;
-            }
-            long endsAtNanos = nowNanos + item.ttlNanos();
-            if (endsAtNanos - held.endsAtNanos() > 0) {
-                entry.held = new Held(held.owner(), held.holderId(), held.token(), endsAtNanos);
-            }
-            answers.add(new RenewReply.Renewed(nowNanos));
+            NameState entry = entries.get(item.name().asExclusive());
+            answers.add(entry == null ? new RenewReply.NotOurs() : entry.renew(item, nowNanos));
         }
         return CompletableFuture.completedFuture(new RenewReply(answers));
     }
@@ -420,12 +390,10 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     }
 
     private boolean forceRelease(LockName name, NameState entry, @Nullable String holderId, Serving step) {
-        Held removed = current(entry, step.nowNanos());
-        if (removed == null || (holderId != null && !holderId.equals(removed.holderId()))) {
+        Held removed = entry.remove(holderId, step);
+        if (removed == null) {
             return false;
         }
-        entry.fence = Math.max(entry.fence, step.serverMicros());
-        entry.held = null;
         step.signals().add(listener -> listener.lost(removed.owner(), LossCause.FORCE_RELEASED));
         step.serve(name, entry);
         return true;
@@ -471,7 +439,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         }
         requestsSinceSweep = 0;
         long nowNanos = runtime.nanoTime();
-        long floor = serverMicros() - (forgets ? 0 : RETENTION_MICROS);
+        long floor = serverMicros() - (forgets ? 0 : Serving.RETENTION_MICROS);
         permits.sweep(nowNanos, floor);
         entries.values().removeIf(entry -> {
             entry.dropSilentWaiters(nowNanos);

@@ -19,8 +19,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class InMemoryReaders {
 
-    private static final long RETENTION_MICROS = 60_000_000L;
-
     private final Function<LockName, NameState> entries;
     private final Incarnation incarnation;
 
@@ -36,9 +34,9 @@ final class InMemoryReaders {
         LockName name = request.name().asExclusive();
         NameState entry = entries.apply(name);
         entry.dropSilentWaiters(step.nowNanos());
-        NodeReply outOfBounds = outOfBounds(ballot, entry, entry.readers.floor(entry.fence), step);
-        if (outOfBounds != null) {
-            return outOfBounds;
+        NodeReply unacceptable = unacceptable(ballot, entry, entry.readers.floor(entry.fence), step);
+        if (unacceptable != null) {
+            return unacceptable;
         }
         boolean own = entry.readers.hold(step.nowNanos()) && entry.readers.has(request.owner());
         if (!own && (entry.heldAt(step.nowNanos()) != null || !entry.isBehindReadersOnly(request.owner()))) {
@@ -58,9 +56,9 @@ final class InMemoryReaders {
     NodeReply downgrade(Ballot ballot, OwnerToken writer, Serving step) {
         LockName name = ballot.request().name().asExclusive();
         NameState entry = entries.apply(name);
-        NodeReply outOfBounds = outOfBounds(ballot, entry, entry.fence, step);
-        if (outOfBounds != null) {
-            return outOfBounds;
+        NodeReply unacceptable = unacceptable(ballot, entry, entry.fence, step);
+        if (unacceptable != null) {
+            return unacceptable;
         }
         boolean isDone = entry.downgrade(ballot, writer, step.nowNanos());
         step.serve(name, entry);
@@ -69,15 +67,9 @@ final class InMemoryReaders {
                 : new NodeReply.Held(entry.holder(step.nowNanos()), false, incarnation, step.serverMicros());
     }
 
-    private @Nullable NodeReply outOfBounds(Ballot ballot, NameState entry, long ownFloor, Serving step) {
-        long last = ballot.tokens().last();
+    private @Nullable NodeReply unacceptable(Ballot ballot, NameState entry, long ownFloor, Serving step) {
         long fence = Math.max(entry.fence, step.forgottenFence());
-        if (last > Math.max(fence, step.serverMicros()) + NameState.MAX_LEAD_MICROS) {
-            String reason = "fencing token " + last + " runs ahead of the node's clock";
-            return new NodeReply.Refused(reason, 0, incarnation, step.serverMicros());
-        }
-        long floor = Math.max(Math.max(ownFloor, step.forgottenFence()), step.serverMicros() - RETENTION_MICROS);
-        return ballot.candidate() <= floor ? new NodeReply.Stale(floor, incarnation, step.serverMicros()) : null;
+        return step.unacceptable(ballot, fence, Math.max(ownFloor, step.forgottenFence()), incarnation);
     }
 
     /** Ends the owner token; returns whether it was a reader. */

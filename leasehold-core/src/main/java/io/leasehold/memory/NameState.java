@@ -5,6 +5,8 @@ import io.leasehold.node.Ballot;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -142,6 +144,34 @@ final class NameState {
         held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
         fence = ballot.tokens().last();
         waiters.remove(request.owner());
+    }
+
+    /** Extends the hold of this owner token, as a writer or a reader; its end never becomes earlier. */
+    RenewReply.Item renew(RenewBatch.Item item, long nowNanos) {
+        if (item.name().isRead()) {
+            return readers.renew(item.owner(), item.ttlNanos(), nowNanos);
+        }
+        Held current = heldAt(nowNanos);
+        if (current == null || !current.owner().equals(item.owner())) {
+            return new RenewReply.NotOurs();
+        }
+        long endsAtNanos = nowNanos + item.ttlNanos();
+        if (endsAtNanos - current.endsAtNanos() > 0) {
+            held = new Held(current.owner(), current.holderId(), current.token(), endsAtNanos);
+        }
+        return new RenewReply.Renewed(nowNanos);
+    }
+
+    /** Removes the hold of a writer, if it is that of this holder or of any, after raising the fence; returns it. */
+    @Nullable
+    Held remove(@Nullable String holderId, Serving step) {
+        Held removed = heldAt(step.nowNanos());
+        if (removed == null || (holderId != null && !holderId.equals(removed.holderId()))) {
+            return null;
+        }
+        fence = Math.max(fence, step.serverMicros());
+        held = null;
+        return removed;
     }
 
     /** Raises the fence to this ballot, as far as the clock of the node allows. */

@@ -3,7 +3,10 @@ package io.leasehold.memory;
 import io.leasehold.LockName;
 import io.leasehold.memory.NameState.Held;
 import io.leasehold.memory.NameState.Place;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.HandOver;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
@@ -11,6 +14,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One step that serves the line of a name: a writer that is first gets a free lock, and all readers at the head share it.
@@ -20,6 +24,29 @@ import java.util.function.Consumer;
  * @param signals the signals to send after the step
  */
 record Serving(long nowNanos, long serverMicros, long forgottenFence, List<Consumer<StoreSignals>> signals) {
+
+    /** For how long a node remembers fences: a ballot that is older than that is refused. */
+    static final long RETENTION_MICROS = 60_000_000L;
+
+    /**
+     * Returns the answer to a ballot that is too far ahead, or does not exceed the floor; null if it may be granted.
+     *
+     * @param fence the fence of all names of the ballot
+     * @param ownFloor the floor of its kind of holder: the fence, or that of readers
+     */
+    @Nullable
+    NodeReply unacceptable(Ballot ballot, long fence, long ownFloor, Incarnation incarnation) {
+        long last = ballot.tokens().last();
+        if (last > Math.max(fence, serverMicros) + NameState.MAX_LEAD_MICROS) {
+            String reason = "fencing token " + last + " runs ahead of the node's clock";
+            return new NodeReply.Refused(reason, 0, incarnation, serverMicros);
+        }
+        long floor = Math.max(ownFloor, serverMicros - RETENTION_MICROS);
+        if (ballot.candidate() <= floor) {
+            return new NodeReply.Stale(floor, incarnation, serverMicros);
+        }
+        return null;
+    }
 
     /**
      * Serves the waiters at the head, as long as the lock can be given to them: hands it over, with tokens above the fence,

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Timeout;
 /** Tests of {@link SharedLock#asReadWriteLock()}. */
 @Tag("quick")
 @Timeout(60)
+@SuppressWarnings("LockNotBeforeTry")
 final class ReadWriteViewTest {
 
     private static final LockName NAME = LockName.exactly("a");

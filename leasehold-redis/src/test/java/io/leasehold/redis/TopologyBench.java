@@ -27,7 +27,7 @@ import java.util.function.Function;
 final class TopologyBench implements AutoCloseable {
 
     static final Duration TTL = Duration.ofSeconds(6);
-    private static final Duration PATIENCE = Duration.ofSeconds(120);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
     /**
      * The time within which a lock is available after the store serves again. Timers of the store with this delay or a
      * longer one never fire here, so that a recovery that depends on them fails on a machine of any speed.

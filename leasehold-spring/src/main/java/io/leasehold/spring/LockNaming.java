@@ -108,7 +108,8 @@ final class LockNaming {
      * @param shared the context that its expressions share with those of other methods, such as the beans
      * @throws LockedUsageException if a key cannot be parsed, names no parameter, or has no place in the name
      */
-    static LockNaming of(Method method, String name, LockKind kind, List<String> keys, StandardEvaluationContext shared) {
+    static LockNaming of(
+            Method method, String name, LockKind kind, List<String> keys, StandardEvaluationContext shared) {
         String template = !name.isEmpty()
                 ? name
                 : method.getDeclaringClass().getName() + "." + method.getName() + (keys.isEmpty() ? "" : ":{key}");

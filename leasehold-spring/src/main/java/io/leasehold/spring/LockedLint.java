@@ -103,8 +103,9 @@ final class LockedLint {
             if (other.naming().kind().permits() != one.naming().kind().permits()) {
                 findings.add(LintFinding.of(
                         one.method(),
-                        "names \"" + one.naming().template() + "\" as " + one.naming().kind() + ", and "
-                                + LintFinding.shown(other.method()) + " as " + other.naming().kind(),
+                        "names \"" + one.naming().template() + "\" as "
+                                + one.naming().kind() + ", and " + LintFinding.shown(other.method()) + " as "
+                                + other.naming().kind(),
                         "Permits and a lock of one name do not exclude each other, and all callers state the"
                                 + " same number of permits: use two names, or one kind"));
             } else if (!other.client().equals(one.client())) {

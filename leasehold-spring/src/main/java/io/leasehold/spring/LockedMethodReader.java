@@ -170,7 +170,9 @@ final class LockedMethodReader {
         }
         if (reads) {
             throw LintFinding.refusal(
-                    method, "has permits and mode = READ", "Write one of them: permits have neither readers nor writers");
+                    method,
+                    "has permits and mode = READ",
+                    "Write one of them: permits have neither readers nor writers");
         }
         int count;
         try {

@@ -104,8 +104,8 @@ class PermitScriptsTest {
     @Test
     void aWaiterBehindTheFrontLeavesItsPlace() {
         acquire(1, "a");
-        for (String letter : "0123456789bcdef".split("")) {
-            assertThat(queue(1, letter, HEARD)).startsWith("queued");
+        for (char letter : "0123456789bcdef".toCharArray()) {
+            assertThat(queue(1, String.valueOf(letter), HEARD)).startsWith("queued");
         }
         assertThat(permits.isBehind("0")).isFalse();
         assertThat(permits.isBehind("d")).isTrue();

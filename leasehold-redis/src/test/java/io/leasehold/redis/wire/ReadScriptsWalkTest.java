@@ -149,7 +149,7 @@ class ReadScriptsWalkTest {
         }
 
         private long candidate() {
-            return model.fence + 1 + random.nextInt(5) - random.nextInt(3) * random.nextInt(12);
+            return model.fence + 1 + random.nextInt(5) - random.nextInt(3) * (long) random.nextInt(12);
         }
 
         private ScriptBench.Proposal proposal(Waiter caller, boolean waits) {

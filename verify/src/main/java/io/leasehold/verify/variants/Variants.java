@@ -6,6 +6,7 @@ import java.util.List;
 final class Variants {
 
     private static final String NODE = "memory/InMemoryNode.java";
+    private static final String SERVING = "memory/Serving.java";
     private static final String NAME = "memory/NameState.java";
     private static final String LEASE = "engine/GrantMachine.java";
     private static final String ATTEMPT = "engine/AcquireMachine.java";
@@ -76,13 +77,13 @@ final class Variants {
                 new Variant(
                         "renew-without-owner-check",
                         "a renewal extends any value",
-                        NODE,
-                        "held == null || !held.owner().equals(item.owner())",
-                        "held == null"),
+                        NAME,
+                        "current == null || !current.owner().equals(item.owner())",
+                        "current == null"),
                 new Variant(
                         "no-fence-check",
                         "a ballot is granted whatever the floor",
-                        NODE,
+                        SERVING,
                         "if (ballot.candidate() <= floor) {",
                         "if (ballot.candidate() < 0) {"),
                 new Variant(
@@ -106,15 +107,15 @@ final class Variants {
                 new Variant(
                         "hand-over-lost",
                         "a waiter is not notified that it was handed the lock",
-                        NODE,
+                        SERVING,
                         "signals.add(listener -> listener.handedOver(handOver));",
                         "java.util.Objects.requireNonNull(handOver);"),
                 new Variant(
                         "hand-over-of-a-held-lock",
                         "a release hands over though it does not own the lock",
-                        NODE,
-                        "if (entry.held == null) {\n                    serveFirst(name, entry, nowNanos, signals);",
-                        "if (entry != null) {\n                    serveFirst(name, entry, nowNanos, signals);"),
+                        SERVING,
+                        ": !entry.isHeld(nowNanos);",
+                        ": true;"),
                 new Variant(
                         "dead-waiters-stay",
                         "a silent waiter keeps its place",
