@@ -128,8 +128,8 @@ final class ReaderVariants {
                         "readers-script-key-alone",
                         "while a slot is moved, the end of a reader does not raise the floor of readers",
                         RELEASE_KEY,
-                        "  redis.call('HSET', READERS, 'all'",
-                        "  redis.call('HGET', READERS, 'all'"),
+                        "call('HSET', READERS, 'all'",
+                        "call('HGET', READERS, 'all'"),
                 new Variant(
                         "readers-script-forced-below",
                         "a forced release does not raise the floors",
