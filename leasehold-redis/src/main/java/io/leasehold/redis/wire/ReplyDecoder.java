@@ -220,7 +220,7 @@ public final class ReplyDecoder {
         return waiters;
     }
 
-    /** What {@code force_release.lua} found: a hold that it removed, no such hold, or readers. */
+    /** The outcome of {@code force_release.lua}: a hold that it removed, no such hold, or readers. */
     public enum Taken {
         /** The hold is gone. */
         REMOVED,

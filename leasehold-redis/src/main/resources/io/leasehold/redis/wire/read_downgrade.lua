@@ -12,7 +12,7 @@
 --   6  run id of this server, as in acquire.lua
 -- Replies (numbers are decimal strings; now is TIME in us)
 --   {"yes", now}                          the caller is a reader of the lock, and its hold ends no earlier than the writer's did
---   {"stale", now, floor}                 the candidate does not exceed the fence; of a reader: the floor of readers
+--   {"stale", now, floor}                 the candidate does not exceed the floor of writers
 --   {"refused", now, limit}               last is beyond the limit max(fence, TIME) + bound
 --   {"not-ours", now, state, text, pttl}  as resume.lua
 --   {"broken", now, key, type}            a side key has a foreign value
@@ -57,9 +57,17 @@ if not found then
   return refusal or broken(READERS)
 end
 know(found[1], fence)
-local ends, token
+local floor = math.max(fence, now - RETENTION)
+if candidate <= floor then
+  return {'stale', digits(now), digits(floor)}
+end
+local limit = math.max(fence, now) + BOUND
+if last > limit then
+  return {'refused', digits(now), digits(limit)}
+end
+local ends
 if readers_end > 0 then
-  ends, token = live(found[2])
+  ends = live(found[2])
 end
 local left = redis.call('PTTL', LOCK)
 local is_writers = value and value:sub(1, 41) == ARGV[5] .. ':'
@@ -71,29 +79,19 @@ if not ends and not is_writers then
   return {'not-ours', digits(now), state, text, digits(left)}
 end
 
-local floor = math.max(is_writers and fence or read_floor, now - RETENTION)
-if candidate <= floor then
-  return {'stale', digits(now), digits(floor)}
-end
-local limit = math.max(fence, now) + BOUND
-if last > limit then
-  return {'refused', digits(now), digits(limit)}
-end
-
 -- Each step is harmless without the next, and the lock is the writer's until the last one. The floor of readers is the fence so far,
 -- since the writer has raised it.
-local raised = math.max(fence, last)
 local lasts = math.max(now + tonumber(ARGV[2]) * 1000, ends or now + (left + 1) * 1000)
-local ms = digits(math.ceil((math.max(raised, now) + RETENTION - now) / 1000))
-if raised > fence and not put(FENCE, digits(raised), ms, not fence_text) then
+local ms = digits(math.ceil((math.max(last, now) + RETENTION - now) / 1000))
+if not put(FENCE, digits(last), ms, not fence_text) then
   return refusal or broken(FENCE)
 end
-fence_text = digits(raised)
-local entry = digits(lasts) .. ' ' .. digits(math.max(candidate, tonumber(token or 0))) .. ' ' .. holder
+fence_text = digits(last)
+local entry = digits(lasts) .. ' ' .. digits(candidate) .. ' ' .. holder
 if lasts > readers_end and ends and not mark(lasts, false) then
   return refusal
 end
-if not record(raised, math.max(lasts, readers_end), false, owner, entry) then
+if not record(last, math.max(lasts, readers_end), false, owner, entry) then
   return refusal
 end
 if is_writers then
@@ -115,7 +113,7 @@ value = MARKER
 if read_queue() then
   forget(owner)
   if not is_empty() then
-    serve_first(owner, raised)
+    serve_first(owner, last)
   end
   write_queue()
 end

@@ -522,7 +522,8 @@ class ReadScriptsTest {
         long swap = token();
         bench.downgrade(BOB, swap, ALICE);
         bench.readRelease(BOB, swap);
-        assertThat(bench.downgrade(BOB, swap, ALICE).get(0)).isEqualTo("not-ours");
+        assertThat(bench.downgrade(BOB, swap, ALICE).get(0)).isEqualTo("stale");
+        assertThat(bench.downgrade(BOB, swap + 1, ALICE).get(0)).isEqualTo("not-ours");
         assertThat(read(BOB, swap)).isEqualTo("stale");
         assertThat(redis().exists(bench.lock)).isZero();
     }

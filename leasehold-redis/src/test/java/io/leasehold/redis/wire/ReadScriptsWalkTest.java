@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.wire.ReaderModel.Waiter;
+import io.leasehold.servers.RedisServer;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.sync.RedisCommands;
@@ -11,6 +12,7 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
@@ -18,6 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
@@ -27,6 +30,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
  * <p>Each walk begins with a fence ahead of the clock, so that no clock matters.
  */
 @Tag("quick")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ReadScriptsWalkTest {
 
     private static final int WALKS = Integer.getInteger("leasehold.readers.walks", 150);
@@ -38,7 +42,7 @@ class ReadScriptsWalkTest {
     private static final long AHEAD = 5 * ScriptBench.SECOND;
 
     @RegisterExtension
-    static final RedisUnderTest SERVER = new RedisUnderTest();
+    final RedisUnderTest server = new RedisUnderTest(this::configured);
 
     private static int drawn;
 
@@ -46,7 +50,7 @@ class ReadScriptsWalkTest {
 
     @BeforeEach
     void listen() {
-        listener = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener = server.client().connectPubSub(RedisURI.create(server.server().uri()));
         listener.sync().subscribe(HEARD);
     }
 
@@ -84,17 +88,22 @@ class ReadScriptsWalkTest {
                         "dropped");
     }
 
-    private static String draw() {
-        return String.format(java.util.Locale.ROOT, "%040x", 0x100000 + drawn++);
+    /** Says which server is tested. */
+    RedisServer.Builder configured(RedisServer.Builder builder) {
+        return builder;
     }
 
-    private static final class Walk {
+    private static String draw() {
+        return String.format(Locale.ROOT, "%040x", 0x100000 + drawn++);
+    }
+
+    private final class Walk {
         private final ReaderModel model = new ReaderModel();
         /** Whether the front of the queue is short: then all waiters can be reached, and request a hand-over. */
         private final boolean isShort;
 
         private final ScriptBench bench;
-        private final RedisCommands<String, String> redis = SERVER.redis();
+        private final RedisCommands<String, String> redis = server.redis();
         private final Random random;
         private final Map<String, Integer> seen;
         private final List<String> steps = new ArrayList<>();
@@ -106,7 +115,7 @@ class ReadScriptsWalkTest {
 
         Walk(int seed, Map<String, Integer> seen) {
             this.isShort = seed % 3 == 0;
-            this.bench = new ScriptBench(SERVER, "reads-" + seed);
+            this.bench = new ScriptBench(server, "reads-" + seed);
             if (isShort) {
                 bench.small();
             }

@@ -175,14 +175,14 @@ final class ReaderModel {
     }
 
     String downgrade(Waiter caller, long candidate, String from) {
+        if (candidate <= fence) {
+            return "stale " + fence;
+        }
         boolean own = readers.containsKey(caller.owner);
         if (!own && !from.equals(writer)) {
             return "not-ours";
         }
-        long lowest = own ? readFloor() : fence;
-        if (candidate <= lowest) {
-            return "stale " + lowest;
-        }
+        long lowest = readFloor();
         writer = null;
         share(caller.owner, candidate, candidate + caller.reserve - 1, lowest);
         leave(caller.owner);

@@ -119,8 +119,8 @@ final class LineVariants {
                         "memory-refuses-a-hand-over",
                         "writes that need no memory do not precede those that do",
                         QUEUE,
-                        "    redis.call('PEXPIRE', key, option == 'PX' and ms or digits(math.max(1, ms - math.floor(now / 1000))))\n",
-                        "    redis.call('EXISTS', key)\n"),
+                        "call('PEXPIRE', key, option == 'PX' and ms or digits(math.max(1, ms - math.floor(now / 1000))))",
+                        "call('EXISTS', key)"),
                 new Variant(
                         "version-is-not-told",
                         "a queue of another version is reported as a key of another program",

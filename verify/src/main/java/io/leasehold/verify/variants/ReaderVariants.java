@@ -103,13 +103,13 @@ final class ReaderVariants {
                         "readers-script-downgrade-below",
                         "the token of a downgraded lease need not exceed those of the writer",
                         DOWNGRADE,
-                        "is_writers and fence or read_floor",
-                        "read_floor - (is_writers and 10 or 0)"),
+                        "local floor = math.max(fence, now",
+                        "local floor = math.max(0, now"),
                 new Variant(
                         "readers-script-downgrade-serves-nobody",
                         "a downgrade lets no waiting reader in",
                         DOWNGRADE,
-                        "    serve_first(owner, raised)\n",
+                        "    serve_first(owner, last)\n",
                         ""),
                 new Variant(
                         "readers-script-renewed-without-lock",
@@ -127,8 +127,8 @@ final class ReaderVariants {
                         "readers-script-key-alone",
                         "while a slot is moved, the end of a reader does not raise the floor of readers",
                         RELEASE_KEY,
-                        "  redis.call('HSET', READERS, 'all'",
-                        "  redis.call('HGET', READERS, 'all'"),
+                        "call('HSET', READERS, 'all'",
+                        "call('HGET', READERS, 'all'"),
                 new Variant(
                         "readers-script-forced-below",
                         "a forced release does not raise the floors",
