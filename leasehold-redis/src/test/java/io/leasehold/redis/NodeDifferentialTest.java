@@ -142,6 +142,8 @@ class NodeDifferentialTest {
         private final String where;
         private final LockName name;
         private final List<OwnerToken> owners = new ArrayList<>();
+        /** The owner tokens of readers; those of writers are the others. */
+        private final Set<OwnerToken> readers = new HashSet<>();
         private final List<String> steps = new ArrayList<>();
         private final long[] proposed = new long[OWNERS];
         private long top;
@@ -166,8 +168,20 @@ class NodeDifferentialTest {
             where = "seed " + seed;
             name = LockName.exactly("walk-" + seed);
             for (int i = 0; i < OWNERS; i++) {
-                owners.add(OwnerToken.draw(runtime));
+                owners.add(draw());
             }
+        }
+
+        private OwnerToken draw() {
+            OwnerToken owner = OwnerToken.draw(runtime);
+            if (!member && random.nextBoolean()) {
+                readers.add(owner);
+            }
+            return owner;
+        }
+
+        private LockName nameOf(OwnerToken owner) {
+            return readers.contains(owner) ? name.asRead() : name;
         }
 
         /** Runs the walk; returns whether the clocks stayed behind the fence, so that the walk is conclusive. */
@@ -200,12 +214,19 @@ class NodeDifferentialTest {
                     - (random.nextInt(4) == 0 ? random.nextInt(30) : 0)
                     + random.nextInt(20);
             int reserve = random.nextInt(3) == 0 ? 1 + random.nextInt(8) : 1;
-            int kind = random.nextInt(member ? 10 : 8);
+            int kind = random.nextInt(member ? 10 : 9);
             if (kind < 4) {
                 proposed[who] = candidate;
             }
             switch (kind) {
-                case 8, 9 -> both("birth", birth(), differences);
+                case 8 -> {
+                    if (member) {
+                        both("birth", birth(), differences);
+                    } else {
+                        downgrade(who, candidate, reserve, differences);
+                    }
+                }
+                case 9 -> both("birth", birth(), differences);
                 case 0 -> both("try " + who, propose(owner, candidate, reserve, false, 0), differences);
                 case 1, 2, 3 -> both("wait " + who, propose(owner, candidate, reserve, true, LONG_NANOS), differences);
                 case 4 -> both("renew " + who, renew(owner), differences);
@@ -217,7 +238,7 @@ class NodeDifferentialTest {
                 default -> {
                     both("end " + who, end(owner, ballot > 0 ? ballot : absurd ? top : candidate), differences);
                     proposed[who] = 0;
-                    owners.set(who, OwnerToken.draw(runtime));
+                    owners.set(who, draw());
                 }
             }
             both("holder", this::holder, differences);
@@ -226,6 +247,27 @@ class NodeDifferentialTest {
             }
             if (differences.isEmpty() && !member) {
                 compareHandOvers(differences);
+            }
+        }
+
+        /** A writer becomes a reader, or an owner token that has nothing tries to. */
+        private void downgrade(int who, long candidate, int reserve, List<String> differences) {
+            OwnerToken reader = random.nextInt(3) == 0 ? owners.get(random.nextInt(OWNERS)) : OwnerToken.draw(runtime);
+            OwnerToken writer = owners.get(who);
+            if (reader.equals(writer)) {
+                return;
+            }
+            AcquireRequest request = AcquireRequest.exclusive(
+                    List.of(name.asRead()), reader, "host/1/d", LONG_NANOS, TIMEOUT_NANOS);
+            top = Math.max(top, candidate + reserve - 1);
+            Ballot ballot = new Ballot(request, candidate, reserve);
+            both(
+                    "downgrade " + who,
+                    subject -> said(subject, NodeBench.answer(subject.node.downgrade(ballot, writer))),
+                    differences);
+            if (!owners.contains(reader) && steps.get(steps.size() - 1).endsWith("Yes")) {
+                readers.add(reader);
+                owners.set(who, reader);
             }
         }
 
@@ -241,7 +283,7 @@ class NodeDifferentialTest {
         private Function<DifferentialSubject, String> propose(
                 OwnerToken owner, long candidate, int reserve, boolean waits, long claimNanos) {
             AcquireRequest plain = AcquireRequest.exclusive(
-                    List.of(name), owner, "host/1/" + owners.indexOf(owner), LONG_NANOS, TIMEOUT_NANOS);
+                    List.of(nameOf(owner)), owner, "host/1/" + owners.indexOf(owner), LONG_NANOS, TIMEOUT_NANOS);
             AcquireRequest request = waits ? plain.waiting(LONG_NANOS) : plain;
             if (candidate < top + BOUND_MICROS) {
                 top = Math.max(top, candidate + reserve - 1);
@@ -297,13 +339,17 @@ class NodeDifferentialTest {
         }
 
         private String shown(Holder holder) {
-            return holder == null ? "?" : holder.id() + " " + holder.fencingToken();
+            if (holder == null) {
+                return "?";
+            }
+            // That of all readers together may be shown without a token.
+            return holder.id().equals("readers") ? holder.id() : holder.id() + " " + holder.fencingToken();
         }
 
         private Function<DifferentialSubject, String> end(OwnerToken owner, long ballot) {
             // The release of a holder tries the script of the common case first.
             ReleaseRequest.Kind kind = random.nextBoolean() ? ReleaseRequest.Kind.UNDO : ReleaseRequest.Kind.RELEASE;
-            ReleaseRequest request = new ReleaseRequest(List.of(name), owner, ballot, kind, TIMEOUT_NANOS);
+            ReleaseRequest request = new ReleaseRequest(List.of(nameOf(owner)), owner, ballot, kind, TIMEOUT_NANOS);
             top = Math.max(top, ballot);
             return subject -> {
                 ReleaseReply reply = NodeBench.answer(subject.node.release(request));
@@ -312,7 +358,7 @@ class NodeDifferentialTest {
         }
 
         private Function<DifferentialSubject, String> renew(OwnerToken owner) {
-            RenewBatch batch = new RenewBatch(List.of(new RenewBatch.Item(name, owner, LONG_NANOS)), TIMEOUT_NANOS);
+            RenewBatch batch = new RenewBatch(List.of(new RenewBatch.Item(nameOf(owner), owner, LONG_NANOS)), TIMEOUT_NANOS);
             return subject -> {
                 RenewReply.Item item =
                         NodeBench.answer(subject.node.renew(batch)).items().get(0);
@@ -331,6 +377,12 @@ class NodeDifferentialTest {
                     .orElse(null);
             if (holder == null) {
                 return "free";
+            }
+            if (holder.id().equals("readers")) {
+                List<Holder> all = NodeBench.answer(subject.node.admin().readers(name, 100));
+                all.forEach(reader -> top = Math.max(top, reader.fencingToken().orElse(0)));
+                // After a late copy with a smaller ballot, the tokens may be shown differently.
+                return all.stream().map(Holder::id).sorted().toList().toString();
             }
             top = Math.max(top, holder.fencingToken().orElse(0));
             return shown(holder);

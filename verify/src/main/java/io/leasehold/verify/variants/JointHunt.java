@@ -170,6 +170,9 @@ public final class JointHunt {
         @Override
         public String apply(int runs) {
             return new TestHunt(List.of(
+                            "io.leasehold.memory.InMemoryReadersTest",
+                            "io.leasehold.engine.ReadJoinsTest",
+                            "io.leasehold.engine.ReadSharesTest",
                             "io.leasehold.redis.wire.ReadScriptsTest", "io.leasehold.redis.wire.ReadScriptsWalkTest"))
                     .get();
         }

@@ -2,9 +2,11 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of the readers of a lock, in the scripts. */
+/** Those of the readers of a lock: at the node in memory, in the engine, and in the scripts. */
 final class ReaderVariants {
 
+    private static final String MEMORY = "memory/Readers.java";
+    private static final String NODE = "memory/InMemoryReaders.java";
     private static final String ACQUIRE = "redis/wire/read_acquire.lua";
     private static final String RELEASE = "redis/wire/read_release.lua";
     private static final String RELEASE_KEY = "redis/wire/read_release_key.lua";
@@ -21,6 +23,60 @@ final class ReaderVariants {
     static List<Variant> all() {
         // Long because it is a table.
         return List.of(
+                new Variant(
+                        "readers-no-pair",
+                        "the floor of readers does not know that a writer came in between",
+                        MEMORY,
+                        "return fence == fenceSeen ? floor : fence;",
+                        "return floor;"),
+                new Variant(
+                        "readers-against-any",
+                        "a reader must exceed the fence, which other readers raise",
+                        MEMORY,
+                        "return fence == fenceSeen ? floor : fence;",
+                        "return fence;"),
+                new Variant(
+                        "readers-end-raises-any-only",
+                        "the end of a reader raises the fence, and not the floor of readers",
+                        MEMORY,
+                        "return seen(Math.max(floor(fence), ballot), Math.max(fence, ballot));",
+                        "return seen(floor(fence), Math.max(fence, ballot));"),
+                new Variant(
+                        "readers-end-raises-own-only",
+                        "the end of a reader raises the floor of readers, and not the fence",
+                        MEMORY,
+                        "return seen(Math.max(floor(fence), ballot), Math.max(fence, ballot));",
+                        "return seen(Math.max(floor(fence), ballot), fence);"),
+                new Variant(
+                        "readers-pass-a-writer",
+                        "a reader passes the writer that waits before it",
+                        NODE,
+                        " || !entry.isBehindReadersOnly(request.owner())",
+                        ""),
+                new Variant(
+                        "readers-beside-a-writer",
+                        "waiting readers are let in beside a writer",
+                        "memory/Serving.java",
+                        "entry.heldAt(nowNanos) == null :",
+                        "true :"),
+                new Variant(
+                        "readers-old-token-after-a-downgrade",
+                        "a writer that becomes a reader may keep a token of its range",
+                        NODE,
+                        "unacceptable(ballot, entry, entry.fence, step);",
+                        "unacceptable(ballot, entry, entry.readers.floor(0), step);"),
+                new Variant(
+                        "readers-join-late",
+                        "a reader may join the hold of its process at any time",
+                        "engine/ReadJoins.java",
+                        "sinceNanos >= windowNanos",
+                        "sinceNanos < 0"),
+                new Variant(
+                        "readers-first-ends-all",
+                        "the first reader of a process that leaves ends the hold of the others",
+                        "engine/ReadShares.java",
+                        "if (!live.isEmpty() || expected > 0) {",
+                        "if (expected > 0) {"),
                 new Variant(
                         "readers-script-no-pair",
                         "the floor of readers does not know that a writer came in between",
