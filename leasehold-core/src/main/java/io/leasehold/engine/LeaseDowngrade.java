@@ -103,7 +103,7 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
         return new UnsafeStoreException(
                 "lock \"" + name + "\": " + store.description() + " does not grant a lock to several readers; use the"
                         + " exclusive lock named(...) for readers and writers, or a store whose client says"
-                        + " keepsReaders(), such as memory:",
+                        + " keepsReaders(), such as redis://",
                 null);
     }
 
