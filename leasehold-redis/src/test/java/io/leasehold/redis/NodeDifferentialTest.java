@@ -144,6 +144,7 @@ class NodeDifferentialTest {
         private final List<OwnerToken> owners = new ArrayList<>();
         /** The owner tokens of readers; those of writers are the others. */
         private final Set<OwnerToken> readers = new HashSet<>();
+
         private final List<String> steps = new ArrayList<>();
         private final long[] proposed = new long[OWNERS];
         private long top;
@@ -257,8 +258,8 @@ class NodeDifferentialTest {
             if (reader.equals(writer)) {
                 return;
             }
-            AcquireRequest request = AcquireRequest.exclusive(
-                    List.of(name.asRead()), reader, "host/1/d", LONG_NANOS, TIMEOUT_NANOS);
+            AcquireRequest request =
+                    AcquireRequest.exclusive(List.of(name.asRead()), reader, "host/1/d", LONG_NANOS, TIMEOUT_NANOS);
             top = Math.max(top, candidate + reserve - 1);
             Ballot ballot = new Ballot(request, candidate, reserve);
             both(
@@ -358,7 +359,8 @@ class NodeDifferentialTest {
         }
 
         private Function<DifferentialSubject, String> renew(OwnerToken owner) {
-            RenewBatch batch = new RenewBatch(List.of(new RenewBatch.Item(nameOf(owner), owner, LONG_NANOS)), TIMEOUT_NANOS);
+            RenewBatch batch =
+                    new RenewBatch(List.of(new RenewBatch.Item(nameOf(owner), owner, LONG_NANOS)), TIMEOUT_NANOS);
             return subject -> {
                 RenewReply.Item item =
                         NodeBench.answer(subject.node.renew(batch)).items().get(0);

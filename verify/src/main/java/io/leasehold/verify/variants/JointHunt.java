@@ -173,7 +173,8 @@ public final class JointHunt {
                             "io.leasehold.memory.InMemoryReadersTest",
                             "io.leasehold.engine.ReadJoinsTest",
                             "io.leasehold.engine.ReadSharesTest",
-                            "io.leasehold.redis.wire.ReadScriptsTest", "io.leasehold.redis.wire.ReadScriptsWalkTest"))
+                            "io.leasehold.redis.wire.ReadScriptsTest",
+                            "io.leasehold.redis.wire.ReadScriptsWalkTest"))
                     .get();
         }
     }
