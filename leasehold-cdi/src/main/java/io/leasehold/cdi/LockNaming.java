@@ -97,7 +97,7 @@ final class LockNaming {
         }
     }
 
-    /** What a call takes of each name. */
+    /** The kind of lock that a call takes. */
     LockKind kind() {
         return kind;
     }

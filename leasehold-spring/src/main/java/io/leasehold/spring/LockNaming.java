@@ -206,7 +206,7 @@ final class LockNaming {
         return template;
     }
 
-    /** What a call takes of each name. */
+    /** The kind of lock that a call takes. */
     LockKind kind() {
         return kind;
     }

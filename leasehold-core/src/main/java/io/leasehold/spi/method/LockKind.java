@@ -3,7 +3,7 @@ package io.leasehold.spi.method;
 import io.leasehold.LockName;
 
 /**
- * What a method takes of a name: the exclusive lock, the lock as one of its readers, or one of its permits.
+ * The kind of lock that a method takes: the exclusive lock, the lock as one of its readers, or one of its permits.
  *
  * @param reads whether it is one of the readers
  * @param permits the number of permits of the name; 0 for a lock

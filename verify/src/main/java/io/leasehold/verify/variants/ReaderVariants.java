@@ -54,8 +54,8 @@ final class ReaderVariants {
                         " || !entry.isBehindReadersOnly(request.owner())",
                         ""),
                 new Variant(
-                        "readers-beside-a-writer",
-                        "waiting readers are let in beside a writer",
+                        "readers-with-a-writer",
+                        "waiting readers are let in while a writer holds",
                         "memory/Serving.java",
                         "entry.heldAt(nowNanos) == null :",
                         "true :"),
