@@ -1,6 +1,7 @@
 package io.leasehold.testkit.virtual;
 
 import io.leasehold.Guarantees;
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
@@ -252,8 +253,23 @@ public final class FaultyNode implements LockNode, StoreAdmin {
     }
 
     @Override
+    public boolean keepsReaders() {
+        return node.keepsReaders();
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
+        return call(ballot.request().timeoutNanos(), () -> node.downgrade(ballot, writer), NodeReply.Failed::new);
+    }
+
+    @Override
     public StoreAdmin admin() {
         return this;
+    }
+
+    @Override
+    public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        return ask(() -> node.admin().readers(name, limit));
     }
 
     @Override
