@@ -34,14 +34,15 @@ final class GrantExchangesTest extends NodeExchanges {
         says(LuaScript.ACQUIRE, bulks("yes", "123"));
         assertThat(answer(node().acquire(ballot(NAME)))).isEqualTo(new NodeReply.Yes(life(), 123));
         List<String> sent = last(LuaScript.ACQUIRE);
-        assertThat(sent.subList(0, 5))
+        assertThat(sent.subList(0, 6))
                 .containsExactly(
                         LOCK,
                         KeyLayout.fence(LOCK),
                         KeyLayout.queued(LOCK),
                         KeyLayout.behind(LOCK),
-                        KeyLayout.wanted(LOCK));
-        assertThat(sent.subList(5, sent.size()))
+                        KeyLayout.wanted(LOCK),
+                        KeyLayout.readers(LOCK));
+        assertThat(sent.subList(6, sent.size()))
                 .containsExactly(owner.hex() + ":5000:host/1/x", "30000", "5000", "5002");
         assertThat(node().description()).isEqualTo("the node");
         assertThat(node().part(NAME)).isEmpty();
@@ -113,13 +114,13 @@ final class GrantExchangesTest extends NodeExchanges {
         Ballot waiting = new Ballot(request(NAME).waiting(TimeUnit.SECONDS.toNanos(10)), 5_000, 3, 1_500_000);
         answer(node.acquire(waiting));
         assertThat(ran(LuaScript.ACQUIRE)).hasSize(2);
-        assertThat(ran(LuaScript.ACQUIRE).get(0)).hasSize(9);
-        assertThat(last(LuaScript.ACQUIRE).get(9)).as("3 s, and 1.2 times 10 s").isEqualTo("15000");
-        assertThat(last(LuaScript.ACQUIRE).get(11)).as("the claim").isEqualTo("2");
-        assertThat(server.listening(last(LuaScript.ACQUIRE).get(10))).isOne();
+        assertThat(ran(LuaScript.ACQUIRE).get(0)).hasSize(10);
+        assertThat(last(LuaScript.ACQUIRE).get(10)).as("3 s, and 1.2 times 10 s").isEqualTo("15000");
+        assertThat(last(LuaScript.ACQUIRE).get(12)).as("the claim").isEqualTo("2");
+        assertThat(server.listening(last(LuaScript.ACQUIRE).get(11))).isOne();
         answer(node.acquire(waiting));
         assertThat(ran(LuaScript.ACQUIRE)).as("it listens already").hasSize(3);
-        assertThat(last(LuaScript.ACQUIRE).get(9)).isEqualTo("15000");
+        assertThat(last(LuaScript.ACQUIRE).get(10)).isEqualTo("15000");
         says(LuaScript.ACQUIRE, bulks("stale", "123", "9"));
         assertThat(answer(node.acquire(waiting))).isEqualTo(new NodeReply.Stale(9, life(), 123));
     }

@@ -77,7 +77,7 @@ final class MemberExchangesTest extends NodeExchanges {
         });
         says(LuaScript.ACQUIRE, bulks("held", "123", "lock", "1:host/2/y", "900"));
         answer(node.acquire(new Ballot(request(NAME).waiting(LIMIT_NANOS), 5_000, 3)));
-        String channel = last(LuaScript.ACQUIRE).get(10);
+        String channel = last(LuaScript.ACQUIRE).get(11);
         server.publish(channel, "wake a 5 " + LOCK);
         server.publish(channel, "taken " + LOCK);
         server.publish(channel, "handed a 5 7 8 " + LOCK);
@@ -319,9 +319,9 @@ final class MemberExchangesTest extends NodeExchanges {
         assertThat(answer(node().admin().describe(NAME))).isEmpty();
         says(LuaScript.FORCE_RELEASE, bulks("none"));
         assertThat(answer(node().admin().forceRelease(NAME, "host/3/z"))).isFalse();
-        assertThat(last(LuaScript.FORCE_RELEASE).subList(5, 6)).containsExactly("host/3/z");
+        assertThat(last(LuaScript.FORCE_RELEASE).subList(6, 7)).containsExactly("host/3/z");
         assertThat(answer(node().admin().forceRelease(NAME, null))).isFalse();
-        assertThat(last(LuaScript.FORCE_RELEASE).get(5)).isEmpty();
+        assertThat(last(LuaScript.FORCE_RELEASE).get(6)).isEmpty();
         int before = ran(LuaScript.FORCE_RELEASE).size();
         assertThat(answer(node().admin().forceRelease(NAME, ""))).isFalse();
         assertThat(ran(LuaScript.FORCE_RELEASE)).hasSize(before);

@@ -37,7 +37,7 @@ final class ReleaseExchangesTest extends NodeExchanges {
                 .isInstanceOfSatisfying(
                         ReleaseReply.Failed.class,
                         failed -> assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT));
-        assertThat(last(LuaScript.RELEASE).subList(5, 7)).containsExactly(owner.hex(), "77");
+        assertThat(last(LuaScript.RELEASE).subList(6, 8)).containsExactly(owner.hex(), "77");
     }
 
     @Test
