@@ -92,8 +92,8 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
     static UnsafeStoreException refused(LockName name, LockStore store) {
         return new UnsafeStoreException(
                 "lock \"" + name + "\": " + store.description() + " does not grant a lock to several readers; use the"
-                        + " exclusive lock named(...) for readers and writers, or a store that keeps readers: memory:"
-                        + " or one Redis deployment",
+                        + " exclusive lock named(...) for readers and writers, or a store whose client says"
+                        + " keepsReaders(), such as memory:",
                 null);
     }
 

@@ -1,7 +1,6 @@
 package io.leasehold.fencing;
 
 import io.leasehold.Lease;
-import java.util.Objects;
 
 /**
  * The kind of the lease under which a holder uses a resource.
@@ -19,9 +18,8 @@ public enum Access {
     /** An exclusive lease. */
     WRITE;
 
-    /** Returns the kind of this lease. Every lease of this version is exclusive. */
+    /** Returns the kind of this lease: that of {@link io.leasehold.SharedLock#read()} is {@link #READ}. */
     public static Access of(Lease lease) {
-        Objects.requireNonNull(lease, "lease");
-        return WRITE;
+        return lease.lockName().isRead() ? READ : WRITE;
     }
 }

@@ -129,7 +129,7 @@ class FencingGuardTest {
         assertThatIllegalArgumentException().isThrownBy(() -> guard.admit("order", 0, Access.READ));
     }
 
-    /** A lease says itself of which kind it is; all are exclusive today. */
+    /** A lease says itself of which kind it is. */
     @Test
     void aLeasePresentsItsTokenAndItsKind() throws InterruptedException {
         try (LockClient client = Leasehold.connect("memory:");
@@ -139,6 +139,22 @@ class FencingGuardTest {
             assertThat(guard.admit("order", lease.fencingToken() - 1, Access.READ)
                             .isAdmitted())
                     .as("it is a writer's")
+                    .isFalse();
+        }
+    }
+
+    @Test
+    void aReadLeaseIsAReader() throws InterruptedException {
+        try (LockClient client = Leasehold.connect("memory:");
+                Lease lease = client.readWrite("order").read().acquire()) {
+            assertThat(Access.of(lease)).isEqualTo(Access.READ);
+            assertThat(guard.admit("order", lease).isAdmitted()).isTrue();
+            assertThat(guard.admit("order", lease.fencingToken() - 1, Access.READ)
+                            .isAdmitted())
+                    .as("readers do not refuse each other")
+                    .isTrue();
+            assertThat(guard.admit("order", lease.fencingToken() - 1).isAdmitted())
+                    .as("a late writer")
                     .isFalse();
         }
     }

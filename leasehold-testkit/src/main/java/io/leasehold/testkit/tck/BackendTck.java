@@ -18,6 +18,7 @@ public interface BackendTck
                 TicketTck,
                 MultiLockTck,
                 PermitsTck,
+                ReadWriteTck,
                 LockNamesTck,
                 GuaranteesTck,
                 CrossProcessTck,

@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 public final class GateFront implements StoreFront {
 
     private static final Set<String> VERBS =
-            Set.of("probe", "acquire", "birth", "renew", "release", "export", "resume");
+            Set.of("probe", "acquire", "birth", "renew", "release", "export", "resume", "downgrade");
 
     private final Function<LockRuntime, LockStore> opener;
     private final ScheduledExecutorService later = Executors.newSingleThreadScheduledExecutor(task -> {
@@ -223,7 +223,7 @@ public final class GateFront implements StoreFront {
             case "renew" -> RenewReply.failed((RenewBatch) arguments[0], error);
             case "release" -> new ReleaseReply.Failed(FailureKind.UNKNOWN, error);
             case "export" -> new ExportReply.Failed(FailureKind.UNKNOWN, error);
-            case "acquire", "resume" ->
+            case "acquire", "resume", "downgrade" ->
                 method.getDeclaringClass() == LockStore.class
                         ? new AcquireReply.Failed(FailureKind.UNKNOWN, error, 0)
                         : new NodeReply.Failed(FailureKind.UNKNOWN, error);

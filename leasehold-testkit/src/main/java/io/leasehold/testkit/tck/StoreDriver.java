@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 
 /** One client side of the store under test, with the verbs of the SPI as plain calls. */
 final class StoreDriver {
@@ -74,9 +75,13 @@ final class StoreDriver {
 
     /** Sends one request; repeats it only after a refusal, after which a retry makes sense. */
     AcquireReply acquire(AcquireRequest request) {
+        return repeated(() -> store.acquire(request));
+    }
+
+    private AcquireReply repeated(Supplier<CompletableFuture<AcquireReply>> request) {
         long start = System.nanoTime();
         while (true) {
-            AcquireReply reply = answer(store.acquire(request));
+            AcquireReply reply = answer(request.get());
             if (!(reply instanceof AcquireReply.Refused) || System.nanoTime() - start > TIMEOUT_NANOS) {
                 return reply;
             }
@@ -133,6 +138,13 @@ final class StoreDriver {
             return last[0] instanceof AcquireReply.Granted;
         });
         return grantOf(last[0]);
+    }
+
+    /** Makes a reader of the writer; repeats the request only after a refusal, after which a retry makes sense. */
+    AcquireReply downgrade(LockName name, OwnerToken reader, OwnerToken writer, long ballotSoFar) {
+        AcquireRequest request =
+                request(name.asRead(), reader, TckBench.LONG_TTL).ballotSoFar(ballotSoFar);
+        return repeated(() -> store.downgrade(request, writer));
     }
 
     RenewReply.Item renew(LockName name, OwnerToken owner, Duration ttl) {

@@ -195,6 +195,23 @@ public final class TckBench {
         }
     }
 
+    /** Whether the store grants a lock to several readers. */
+    boolean keepsReaders() {
+        LockStore probe = fixture.open(new WallTimeRuntime());
+        try {
+            return probe.keepsReaders();
+        } finally {
+            probe.close();
+        }
+    }
+
+    /** Leaves the test out where the store keeps no readers; that is printed. */
+    void needsReaders() {
+        if (!keepsReaders()) {
+            leaveOut("does not grant a lock to several readers");
+        }
+    }
+
     void leaveOut(String reason) {
         gated.add(fixture.name(), test, reason);
         Assumptions.abort("gated: " + fixture.name() + " " + reason);
