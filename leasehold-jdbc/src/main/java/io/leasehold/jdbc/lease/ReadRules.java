@@ -23,12 +23,15 @@ import org.jspecify.annotations.Nullable;
  * token before them.
  *
  * <p><b>Turns.</b> A writer that waits while readers hold leaves a note with an end. Until then, further readers wait.
- * Readers do not wait behind readers.
+ * Readers do not wait behind readers. One that waits behind a writer is noted too, so that it comes before a later writer.
  */
 public final class ReadRules {
 
-    /** How long a writer's note keeps readers out if it was left while another writer held. */
-    private static final Duration OLDER_NOTE = Duration.ofSeconds(1);
+    /**
+     * How long a note counts that was left before readers held: that of a writer keeps further readers out, and that of a
+     * reader keeps a writer from leaving one. The longest pause of a waiter that polls.
+     */
+    public static final Duration OLDER_NOTE = Duration.ofSeconds(1);
 
     private ReadRules() {}
 
@@ -52,10 +55,9 @@ public final class ReadRules {
      * How a process takes part.
      *
      * @param life the life to which its holds are bound, or null
-     * @param noting whether a reader that waits is noted in the row
      * @param claim the time for which a free lock is kept for a writer from readers
      */
-    public record Terms(@Nullable String life, boolean noting, Duration claim) {}
+    public record Terms(@Nullable String life, Duration claim) {}
 
     /** Decides on a request for the lock of this row as a reader. Both row and readers must be current. */
     public static Decision acquire(
@@ -65,7 +67,7 @@ public final class ReadRules {
         if (readers.has(owner)) {
             return share(row, readers, request, terms, now);
         } else if (held != null && !held.isReaders()) {
-            boolean noted = terms.noting() && request.isWaiting() && row.waiter() == null;
+            boolean noted = request.isWaiting() && row.waiter() == null;
             LeaseRow note = row.with(held, new Waiter(owner, now.nanos(), true), row.fence());
             return new LeaseRules.Wait(row.holder(now), noted ? List.of(note) : List.of(), held.expiresAtNanos());
         } else if (isKeptForWriter(row, owner, now, terms.claim())) {
@@ -108,11 +110,10 @@ public final class ReadRules {
         }
         ReaderSet all = readers.with(hold);
         Waiter left = LeaseRules.waiterAfterGrant(row, request.owner(), now);
-        Waiter writer = left != null && left.reads() ? null : left;
-        LeaseRow shared = row.with(all.together(), writer, tokens.last());
+        LeaseRow shared = row.with(all.together(), left, tokens.last());
         return new Shared(
                 tokens,
-                row.isRead() ? shared : shared.notedUntil(now.nanos() + (writer == null ? 0 : OLDER_NOTE.toNanos())),
+                row.isRead() ? shared : shared.notedUntil(now.nanos() + (left == null ? 0 : OLDER_NOTE.toNanos())),
                 all);
     }
 
@@ -126,12 +127,12 @@ public final class ReadRules {
 
     /**
      * The row, held by readers, with a note of this waiting writer, which ends by itself if the writer does not ask again.
-     * Empty if it does not wait, or another writer is noted.
+     * Empty if it does not wait, or the note of another waiter has not ended.
      */
     static Optional<LeaseRow> noteWriter(LeaseRow row, AcquireRequest request, StoreTime now) {
         Waiter before = row.waiter();
         boolean isOwn = row.isAwaitedBy(request.owner());
-        boolean isOther = before != null && !before.reads() && !isOwn && row.freedAtNanos() - now.nanos() > 0;
+        boolean isOther = before != null && !isOwn && row.freedAtNanos() - now.nanos() > 0;
         if (!request.isWaiting() || isOther) {
             return Optional.empty();
         }

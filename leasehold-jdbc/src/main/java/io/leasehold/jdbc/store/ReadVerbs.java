@@ -20,7 +20,6 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -31,9 +30,6 @@ import org.jspecify.annotations.Nullable;
  * worker's thread alone.
  */
 final class ReadVerbs {
-
-    /** A free lock is kept for a waiting writer for this time if waiters poll: the longest pause between two requests. */
-    private static final Duration POLLED_CLAIM = Duration.ofSeconds(1);
 
     private final StoreSettings settings;
     private final LockRuntime runtime;
@@ -96,25 +92,29 @@ final class ReadVerbs {
         rows.store(row, locked.rows(), table);
     }
 
-    private ReadRules.Terms terms(AcquireRequest request) {
-        boolean wakes = request.isWaiting()
-                ? watch.isReady()
-                : !(settings.dialect().waking() instanceof Dialect.Polling);
-        return new ReadRules.Terms(settings.lives().own(), wakes, wakes ? LeaseRules.CLAIM : POLLED_CLAIM);
+    /**
+     * How this process takes part.
+     *
+     * @param wakes whether waiters are woken; otherwise a free lock is kept longer for one that polls
+     */
+    private ReadRules.Terms terms(boolean wakes) {
+        return new ReadRules.Terms(settings.lives().own(), wakes ? LeaseRules.CLAIM : ReadRules.OLDER_NOTE);
     }
 
     AcquireReply acquire(AcquireRequest request, LeaseTable table) throws SQLException {
         Locked locked = lock(request.name(), table);
-        ReadRules.Terms terms = terms(request);
+        boolean wakes = request.isWaiting()
+                ? watch.isReady()
+                : !(settings.dialect().waking() instanceof Dialect.Polling);
         LeaseRules.Decision decision =
-                ReadRules.acquire(locked.row(), locked.readers(), request, terms, locked.now());
+                ReadRules.acquire(locked.row(), locked.readers(), request, terms(wakes), locked.now());
         if (!(decision instanceof LeaseRules.Wait wait)) {
             return decided(decision, request, locked, table);
         }
         for (LeaseRow row : wait.rows()) {
             table.note(row);
         }
-        if (!request.isWaiting() || !terms.noting()) {
+        if (!request.isWaiting() || !wakes) {
             return new AcquireReply.Busy(wait.holder(), 0, List.of());
         }
         long lookInNanos = Math.max(0, wait.lookAgainAtNanos() - locked.now().nanos());
@@ -140,7 +140,7 @@ final class ReadVerbs {
         Locked locked = lock(request.name(), table);
         AcquireReply reply = decided(
                 ReadRules.downgrade(
-                        locked.row(), locked.readers(), request, writer, terms(request), locked.now()),
+                        locked.row(), locked.readers(), request, writer, terms(true), locked.now()),
                 request,
                 locked,
                 table);
