@@ -225,7 +225,7 @@ public final class LeaseTable {
         return columns.bind(statement, from, row);
     }
 
-    /** What is kept of a row. */
+    /** Decides what is kept of a row. */
     interface Kept<R> {
         Optional<R> of(LeaseRow row) throws SQLException;
     }
