@@ -21,6 +21,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -99,13 +100,13 @@ interface LockedRowsTests {
                     Connection keeper = administrator()) {
                 LockName pool = LockName.exactly("pool " + dialect).asPermits(2);
                 OwnerToken holder = client.owner();
-                assertThat(client.acquire(permit(pool, holder))).isInstanceOf(AcquireReply.Granted.class);
+                assertThat(client.acquire(request(pool, holder))).isInstanceOf(AcquireReply.Granted.class);
                 assertThat(lock(
                                 keeper,
                                 "SELECT name FROM leasehold_lock WHERE name = 'permits\u001fpool " + dialect + "'"))
                         .as("the header is locked")
                         .isTrue();
-                CompletableFuture<AcquireReply> asked = client.store.acquire(permit(pool, client.owner()));
+                CompletableFuture<AcquireReply> asked = client.store.acquire(request(pool, client.owner()));
                 RenewBatch.Item item = new RenewBatch.Item(pool, holder, LeaseClient.TTL.toNanos());
                 CompletableFuture<RenewReply> renewed =
                         client.store.renew(new RenewBatch(List.of(item), LeaseClient.LIMIT.toNanos()));
@@ -117,7 +118,7 @@ interface LockedRowsTests {
                                 AcquireReply.Granted.class,
                                 granted -> assertThat(granted.grant().slot()).isEqualTo(1));
                 assertThat(renewed.get(15, TimeUnit.SECONDS).items().get(0)).isInstanceOf(RenewReply.Renewed.class);
-                assertThat(client.acquire(permit(pool, client.owner()))).isInstanceOf(AcquireReply.Busy.class);
+                assertThat(client.acquire(request(pool, client.owner()))).isInstanceOf(AcquireReply.Busy.class);
             }
         }
     }
@@ -131,8 +132,8 @@ interface LockedRowsTests {
                 LockName pool = LockName.exactly("kept " + dialect).asPermits(2);
                 LockName other = LockName.exactly("free " + dialect).asPermits(2);
                 OwnerToken holder = client.owner();
-                client.acquire(permit(pool, holder));
-                client.acquire(permit(other, holder));
+                client.acquire(request(pool, holder));
+                client.acquire(request(other, holder));
                 client.granted("beside " + dialect, holder);
                 lock(keeper, "SELECT name FROM leasehold_lock WHERE name = 'permits\u001fkept " + dialect + "'");
                 long ttlNanos = LeaseClient.TTL.toNanos();
@@ -156,6 +157,42 @@ interface LockedRowsTests {
         }
     }
 
+    /** A reader whose lock has its row locked is neither busy nor lost, and adds to what was committed meanwhile. */
+    @Test
+    default void aReaderWaitsForTheRowOfItsLock() throws Exception {
+        for (SqlDialect dialect : dialects()) {
+            try (LeaseClient client = LeaseClient.open(runtime -> open(dialect, runtime));
+                    Connection keeper = administrator()) {
+                LockName name = LockName.exactly("read " + dialect).asRead();
+                assertThat(client.acquire(request(name, client.owner()))).isInstanceOf(AcquireReply.Granted.class);
+                assertThat(client.acquire(request(name, client.owner()))).isInstanceOf(AcquireReply.Granted.class);
+                assertThat(lock(keeper, "SELECT name FROM leasehold_lock WHERE name = '" + name + "'"))
+                        .isTrue();
+                CompletableFuture<AcquireReply> asked = client.store.acquire(request(name, client.owner()));
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
+                try (Statement statement = keeper.createStatement()) {
+                    // As another client does: the second reader is renewed, and the row of the lock ends with it.
+                    statement.executeUpdate("UPDATE leasehold_lock SET expires_at = expires_at + 3600000000000,"
+                            + " ttl = ttl + 3600000000000 WHERE name IN ('" + name + "', 'readers\u001f" + name
+                            + "\u001f1')");
+                }
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(500));
+                assertThat(asked).isNotDone();
+                keeper.commit();
+                assertThat(asked.get(15, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Granted.class);
+                assertThat(client.store
+                                .admin()
+                                .readers(name, 10)
+                                .get(15, TimeUnit.SECONDS))
+                        .hasSize(3);
+                assertThat(client.acquire(request(name.asExclusive(), client.owner())))
+                        .isInstanceOfSatisfying(AcquireReply.Busy.class, busy -> assertThat(
+                                        Objects.requireNonNull(busy.holder()).remainingTtl())
+                                .isGreaterThan(Duration.ofMinutes(30)));
+            }
+        }
+    }
+
     /** Busy is confirmed under the lock of the header, and a permit that has ended is granted once. */
     @Test
     default void anEndedPermitIsGrantedToOneOfTwo() throws Exception {
@@ -173,7 +210,7 @@ interface LockedRowsTests {
                 assertThat(lock(keeper, "SELECT name FROM leasehold_lock WHERE name = '" + header + "'"))
                         .isTrue();
                 List<CompletableFuture<AcquireReply>> asked = List.of(
-                        one.store.acquire(permit(pool, one.owner())), two.store.acquire(permit(pool, two.owner())));
+                        one.store.acquire(request(pool, one.owner())), two.store.acquire(request(pool, two.owner())));
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(700));
                 keeper.rollback();
                 int granted = 0;
@@ -182,7 +219,7 @@ interface LockedRowsTests {
                 }
                 assertThat(granted).isEqualTo(1);
                 lock(keeper, "SELECT name FROM leasehold_lock WHERE name = '" + header + "'");
-                CompletableFuture<AcquireReply> busy = one.store.acquire(permit(pool, one.owner()));
+                CompletableFuture<AcquireReply> busy = one.store.acquire(request(pool, one.owner()));
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(500));
                 assertThat(busy).as("it is not known whether it is busy").isNotDone();
                 keeper.rollback();
@@ -191,9 +228,9 @@ interface LockedRowsTests {
         }
     }
 
-    private static AcquireRequest permit(LockName pool, OwnerToken owner) {
+    private static AcquireRequest request(LockName name, OwnerToken owner) {
         return AcquireRequest.exclusive(
-                List.of(pool), owner, "test", LeaseClient.TTL.toNanos(), LeaseClient.LIMIT.toNanos());
+                List.of(name), owner, "test", LeaseClient.TTL.toNanos(), LeaseClient.LIMIT.toNanos());
     }
 
     /** An attempt that stands aside is never carried out after the end of its owner token. */

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param origin the zero of all times of this row; see {@link StoreTime#origin()}
  * @param held the hold, or null if the lock is free
  * @param waiter the next waiter for the lock, if there is one
- * @param freedAtNanos the end of the last hold; meaningless while held
+ * @param freedAtNanos the end of the last hold; while readers hold, the end of a waiting writer's note, which keeps further
+ *     readers out; meaningless while a writer holds
  * @param fence the largest fencing token of this lock that was ever granted or proposed
  */
 public record LeaseRow(
@@ -26,8 +27,11 @@ public record LeaseRow(
         long freedAtNanos,
         long fence) {
 
+    /** The owner of a lock that readers hold: no client's owner token. */
+    static final OwnerToken READERS = OwnerToken.fromHex("0".repeat(2 * OwnerToken.BYTES));
+
     /**
-     * A hold.
+     * A hold: of a writer, of one reader, or of all readers of a lock together.
      *
      * @param owner the owner token, which proves it
      * @param holderId the id of the holder, for operators
@@ -43,6 +47,19 @@ public record LeaseRow(
             long ttlNanos,
             long token,
             @Nullable String life) {
+        /** Whether this is the hold of all readers together: no client exclusively holds the lock. */
+        public boolean isReaders() {
+            return owner.equals(READERS);
+        }
+
+        /** The holder in its public form. */
+        public Holder asHolder(long leftNanos) {
+            return new Holder(
+                    isReaders() ? Holder.READERS : holderId,
+                    Duration.ofNanos(Math.max(0, leftNanos)),
+                    OptionalLong.of(token));
+        }
+
         Held during(@Nullable String ofLife) {
             return new Held(owner, holderId, expiresAtNanos, ttlNanos, token, ofLife);
         }
@@ -57,8 +74,14 @@ public record LeaseRow(
      *
      * @param owner its owner token
      * @param sinceNanos when it was noted
+     * @param reads whether it waits as a reader
      */
-    public record Waiter(OwnerToken owner, long sinceNanos) {}
+    public record Waiter(OwnerToken owner, long sinceNanos, boolean reads) {
+        /** A waiter that is no reader. */
+        public Waiter(OwnerToken owner, long sinceNanos) {
+            this(owner, sinceNanos, false);
+        }
+    }
 
     /** The row of a lock that has none yet: free, with this fence, below which no token may fall. */
     public static LeaseRow absent(LockName name, StoreTime now, long fence) {
@@ -77,6 +100,16 @@ public record LeaseRow(
     /** The row with a fence of at least this value. */
     public LeaseRow withFenceAbove(long floor) {
         return floor <= fence ? this : with(held, waiter, floor);
+    }
+
+    /** The row, held by readers, with another end of the waiting writer's note. */
+    LeaseRow notedUntil(long atNanos) {
+        return new LeaseRow(name, origin, held, waiter, atNanos, fence);
+    }
+
+    /** Whether readers hold the lock. */
+    public boolean isRead() {
+        return held != null && held.isReaders();
     }
 
     /** The row without its hold, which ended then. */
@@ -102,11 +135,6 @@ public record LeaseRow(
      * The holder in its public form, or null if the lock is free. The row must be {@linkplain LeaseRules#asOf current}.
      */
     public @Nullable Holder holder(StoreTime now) {
-        return held == null
-                ? null
-                : new Holder(
-                        held.holderId(),
-                        Duration.ofNanos(Math.max(0, held.expiresAtNanos() - now.nanos())),
-                        OptionalLong.of(held.token()));
+        return held == null ? null : held.asHolder(held.expiresAtNanos() - now.nanos());
     }
 }

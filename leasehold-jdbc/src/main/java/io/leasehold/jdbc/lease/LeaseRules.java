@@ -39,7 +39,7 @@ public final class LeaseRules {
     private LeaseRules() {}
 
     /** The decision on a request to acquire. */
-    public sealed interface Decision {}
+    public sealed interface Decision permits Grant, Wait, Exhausted, ReadRules.Shared {}
 
     /**
      * Granted.
@@ -78,7 +78,12 @@ public final class LeaseRules {
         LeaseRow current = row;
         Waiter waiter = row.waiter();
         if (waiter != null && waiter.sinceNanos() - now.nanos() > 0) {
-            current = current.with(current.held(), new Waiter(waiter.owner(), now.nanos()), current.fence());
+            current = current.with(
+                    current.held(), new Waiter(waiter.owner(), now.nanos(), waiter.reads()), current.fence());
+            if (row.isRead()) {
+                // The note of the waiting writer would keep readers out until the clock has caught up.
+                current = current.notedUntil(now.nanos());
+            }
         }
         Held held = row.held();
         if (held == null) {
@@ -124,7 +129,9 @@ public final class LeaseRules {
                 lookAgainAtNanos = Math.min(lookAgainAtNanos, held.expiresAtNanos());
                 blocked = true;
                 holder = holder == null ? row.holder(now) : holder;
-                if (noting && request.isWaiting() && row.waiter() == null) {
+                if (held.isReaders()) {
+                    ReadRules.noteWriter(row, request, now).ifPresent(noted::add);
+                } else if (noting && request.isWaiting() && row.waiter() == null) {
                     noted.add(row.with(held, new Waiter(owner, now.nanos()), row.fence()));
                 }
             } else if (held == null && isKeptForAnother(row, owner, now)) {
@@ -145,10 +152,11 @@ public final class LeaseRules {
     }
 
     private static Decision grant(List<LeaseRow> rows, AcquireRequest request, StoreTime now) {
-        long first = Math.max(1, Math.max(request.seenToken() + 1, now.wallMicros()));
+        long fence = 0;
         for (LeaseRow row : rows) {
-            first = Math.max(first, row.fence() + 1);
+            fence = Math.max(fence, row.fence());
         }
+        long first = firstToken(fence, request, now);
         if (first >= TokenRange.LIMIT - request.reserve()) {
             return new Exhausted(first);
         }
@@ -173,11 +181,15 @@ public final class LeaseRules {
         return new Grant(tokens, granted);
     }
 
+    static long firstToken(long fence, AcquireRequest request, StoreTime now) {
+        return Math.max(Math.max(1, fence + 1), Math.max(request.seenToken() + 1, now.wallMicros()));
+    }
+
     /**
      * The waiter after a grant: one that has the lock now, or missed its chance, is removed; one that was overtaken
      * stays.
      */
-    private static @Nullable Waiter waiterAfterGrant(LeaseRow row, OwnerToken owner, StoreTime now) {
+    static @Nullable Waiter waiterAfterGrant(LeaseRow row, OwnerToken owner, StoreTime now) {
         Waiter waiter = row.waiter();
         if (waiter == null || row.isAwaitedBy(owner)) {
             return null;
@@ -204,7 +216,7 @@ public final class LeaseRules {
         return row.isHeldBy(owner) ? raised.freedAt(now.nanos()) : raised;
     }
 
-    private static LeaseRow raised(LeaseRow row, OwnerToken owner, long ballot, StoreTime now) {
+    static LeaseRow raised(LeaseRow row, OwnerToken owner, long ballot, StoreTime now) {
         long mostFence = Math.max(row.fence(), now.wallMicros()) + FENCE_LEAD.toNanos() / 1000;
         long fence = Math.max(row.fence(), Math.min(ballot, mostFence));
         Waiter waiter = row.isAwaitedBy(owner) ? null : row.waiter();
@@ -242,8 +254,11 @@ public final class LeaseRules {
         if (held == null || (holderId != null && !held.holderId().equals(holderId))) {
             return null;
         }
-        long fence = Math.min(Math.max(row.fence() + 1, now.wallMicros()), TokenRange.LIMIT - 1);
-        return row.with(held, row.waiter(), fence).freedAt(now.nanos());
+        return row.with(held, row.waiter(), fenceAfterForce(row, now)).freedAt(now.nanos());
+    }
+
+    static long fenceAfterForce(LeaseRow row, StoreTime now) {
+        return Math.min(Math.max(row.fence() + 1, now.wallMicros()), TokenRange.LIMIT - 1);
     }
 
     /** Whether a waiter should request this lock again: the lock is free, or no next waiter is noted. */

@@ -19,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -55,6 +54,10 @@ public final class LeaseTable {
 
     Connection connection() {
         return connection;
+    }
+
+    Dialect dialect() {
+        return dialect;
     }
 
     Incarnation incarnation() {
@@ -127,7 +130,7 @@ public final class LeaseTable {
     @Nullable
     LeaseRow find(LockName name) throws SQLException {
         if (patient) {
-            return oneToWrite(dialect.leases().find(), name);
+            return oneToWrite(dialect.leases().find(), name, name.text());
         }
         LeaseRow row = findUnlessLocked(name);
         if (row == null && read(name) != null) {
@@ -139,7 +142,13 @@ public final class LeaseTable {
     /** The row, locked for writing in this transaction, unless it is missing or another transaction has locked it. */
     @Nullable
     LeaseRow findUnlessLocked(LockName name) throws SQLException {
-        return oneToWrite(dialect.leases().findUnlessLocked(), name);
+        return findUnlessLocked(name, name.text());
+    }
+
+    /** As the other, for a row that belongs to this lock or to one of its readers. */
+    @Nullable
+    LeaseRow findUnlessLocked(LockName name, String row) throws SQLException {
+        return oneToWrite(dialect.leases().findUnlessLocked(), name, row);
     }
 
     /** The database's time when the row found last was locked, in microseconds, if the database reports it. */
@@ -156,8 +165,8 @@ public final class LeaseTable {
         }
     }
 
-    private @Nullable LeaseRow oneToWrite(String query, LockName name) throws SQLException {
-        try (ResultSet rows = with(query, name.text()).executeQuery()) {
+    private @Nullable LeaseRow oneToWrite(String query, LockName name, String row) throws SQLException {
+        try (ResultSet rows = with(query, row).executeQuery()) {
             if (!rows.next()) {
                 return null;
             }
@@ -201,8 +210,7 @@ public final class LeaseTable {
         highestFence = Math.max(highestFence, row.fence());
         Waiter waiter = row.waiter();
         String owner = waiter == null ? null : waiter.owner().hex();
-        long since = waiter == null ? 0 : waiter.sinceNanos();
-        with(dialect.leases().note(), owner, since, row.fence(), row.name().text())
+        with(dialect.leases().note(), owner, RowColumns.since(waiter), row.fence(), row.name().text())
                 .executeUpdate();
     }
 
@@ -217,15 +225,20 @@ public final class LeaseTable {
         return columns.bind(statement, from, row);
     }
 
+    /** Decides what is kept of a row. */
+    interface Kept<R> {
+        Optional<R> of(LeaseRow row) throws SQLException;
+    }
+
     /** The results for rows with an owner and a matching name, in the database's order of names, at most {@code limit}. */
-    <R> List<R> held(Predicate<String> names, Function<LeaseRow, Optional<R>> kept, int limit) throws SQLException {
+    <R> List<R> held(Predicate<String> names, Kept<R> kept, int limit) throws SQLException {
         List<R> found = new ArrayList<>();
         try (ResultSet result = prepared(dialect.leases().held()).executeQuery()) {
             while (found.size() < limit && result.next()) {
                 String name = result.getString(1);
                 LockName valid = names.test(name) ? nameOrNull(name) : null;
                 if (valid != null) {
-                    kept.apply(columns.row(result, valid)).ifPresent(found::add);
+                    kept.of(columns.row(result, valid)).ifPresent(found::add);
                 }
             }
         }
@@ -258,14 +271,22 @@ public final class LeaseTable {
         }
     }
 
+    /**
+     * A row of a lock, or of one of its readers.
+     *
+     * @param stored the name of the row
+     */
+    record Idle(String stored, LeaseRow row) {}
+
     /** The last committed state of a few rows whose fence is between these, the lowest first. */
-    List<LeaseRow> between(long least, long most) throws SQLException {
-        List<LeaseRow> found = new ArrayList<>();
+    List<Idle> between(long least, long most) throws SQLException {
+        List<Idle> found = new ArrayList<>();
         try (ResultSet result = with(dialect.leases().idle(), least, most).executeQuery()) {
             while (result.next()) {
-                LockName name = nameOrNull(result.getString(1));
+                String stored = result.getString(1);
+                LockName name = nameOrNull(ReadTable.lockOf(stored));
                 if (name != null) {
-                    found.add(columns.row(result, name));
+                    found.add(new Idle(stored, columns.row(result, name)));
                 }
             }
         }
@@ -281,8 +302,8 @@ public final class LeaseTable {
         }
     }
 
-    void delete(LockName name) throws SQLException {
-        with(dialect.leases().delete(), name.text()).executeUpdate();
+    void delete(String row) throws SQLException {
+        with(dialect.leases().delete(), row).executeUpdate();
     }
 
     /** The largest fence of any deleted row. */

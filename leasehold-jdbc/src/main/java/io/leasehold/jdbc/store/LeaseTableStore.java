@@ -48,6 +48,7 @@ public final class LeaseTableStore implements LockStore {
     private final TableOperations operations;
     private final TableAdmin admin;
     private final TablePermits permits;
+    private final TableReaders readers;
     private volatile StoreSignals signals = StoreSignals.NONE;
 
     private LeaseTableStore(StoreSettings settings, LockRuntime runtime) {
@@ -59,6 +60,7 @@ public final class LeaseTableStore implements LockStore {
         this.verbs = new LeaseVerbs(settings, runtime, watch, this::submitPrune);
         this.admin = new TableAdmin(settings, queue, verbs, this::tellTaken);
         this.permits = new TablePermits(settings, queue, runtime, this::tellTaken);
+        this.readers = new TableReaders(queue, runtime, verbs.readers());
         this.worker = new Worker(
                 runtime, queue, settings.connections(), settings.dialect(), settings.description(), this::reconnected);
         queue.explainDelaysBy(worker::delayedBy);
@@ -161,6 +163,8 @@ public final class LeaseTableStore implements LockStore {
         settings.connections().needFor(request.ttlNanos());
         if (request.names().get(0).isPermits()) {
             return permits.acquire(request);
+        } else if (request.names().get(0).isRead()) {
+            return readers.acquire(request);
         }
         return queue.submit(
                 Task.<AcquireReply>acquiring(
@@ -182,7 +186,13 @@ public final class LeaseTableStore implements LockStore {
                         .mapToLong(RenewBatch.Item::ttlNanos)
                         .max()
                         .orElse(0));
-        return TablePermits.isIn(batch) ? permits.renew(batch, this::renewLocks) : renewLocks(batch);
+        return BatchParts.isShared(batch)
+                ? BatchParts.renew(batch, this::renewShared, this::renewLocks)
+                : renewLocks(batch);
+    }
+
+    private CompletableFuture<RenewReply> renewShared(LockName name, RenewBatch part) {
+        return name.isPermits() ? permits.renew(name, part) : readers.renew(name, part);
     }
 
     private CompletableFuture<RenewReply> renewLocks(RenewBatch batch) {
@@ -201,6 +211,8 @@ public final class LeaseTableStore implements LockStore {
         queue.takeBackAcquire(request.owner());
         if (request.names().get(0).isPermits()) {
             return permits.release(request);
+        } else if (request.names().get(0).isRead()) {
+            return readers.release(request);
         }
         return queue.submit(
                 Task.<ReleaseReply>writing(
@@ -208,6 +220,18 @@ public final class LeaseTableStore implements LockStore {
                         (table, tries) -> verbs.release(request, table),
                         ReleaseReply.Failed::new),
                 request.timeoutNanos());
+    }
+
+    @Override
+    public boolean keepsReaders() {
+        return true;
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        settings.connections().needFor(request.ttlNanos());
+        queue.takeBackAcquire(writer);
+        return readers.downgrade(request, writer);
     }
 
     @Override

@@ -3,10 +3,10 @@ package io.leasehold.jdbc.store;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.jdbc.lease.LeaseRules;
 import io.leasehold.jdbc.lease.StoreTime;
+import io.leasehold.jdbc.store.TableRows.Locked;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ExportReply;
@@ -21,11 +21,9 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -35,30 +33,19 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseVerbs {
 
-    /**
-     * The number of rows that were created, or granted in one statement that may have created them, between two
-     * searches for rows to delete.
-     */
-    private static final int ROWS_BETWEEN_PRUNES = 64;
-
     /** A row that another transaction has locked is requested more often than this, */
     private static final int MIN_TRIES_TO_RENEW = 2;
 
     /** and for this share of the time limit: the renewals of the batch whose rows are free wait for its answer. */
     private static final int SHARE_FOR_LOCKED_ROWS = 4;
 
-    /** The time that creating a row may take at least, even if rows are kept for less than twice that, as in tests. */
-    private static final long MIN_TIME_TO_MAKE_NANOS = 100_000_000L;
-
     private final String store;
     private final LockRuntime runtime;
     private final StoreClock clock;
     private final Waking watch;
     private final Lives lives;
-    private final Duration retention;
-    private final Runnable pruneSoon;
-    private int rowsMade;
-    private long prunedTo = -1;
+    private final TableRows rows;
+    private final ReadVerbs readers;
 
     /**
      * Creates the verbs.
@@ -72,8 +59,8 @@ final class LeaseVerbs {
         this.clock = settings.clock();
         this.watch = watch;
         this.lives = settings.lives();
-        this.retention = settings.retention();
-        this.pruneSoon = pruneSoon;
+        this.rows = new TableRows(settings, runtime, pruneSoon);
+        this.readers = new ReadVerbs(settings, runtime, watch, rows);
     }
 
     /** Requests the lock in one statement; returns null if a transaction is needed to decide. */
@@ -86,7 +73,7 @@ final class LeaseVerbs {
             return null;
         } else if (answer.granted()) {
             watch.forget(request.owner());
-            rowMayBeNew();
+            rows.rowMayBeNew();
             TokenRange tokens = new TokenRange(held.token(), answer.lastToken());
             return new AcquireReply.Granted(
                     new Grant(request.owner(), tokens, readAtNanos, table.incarnation()), List.of());
@@ -94,9 +81,11 @@ final class LeaseVerbs {
         boolean waits = request.isWaiting() && watch.isReady();
         if (held.owner().equals(request.owner()) || answer.leftNanos() <= 0 || (waits && !answer.waited())) {
             return null;
+        } else if (request.isWaiting() && held.isReaders()) {
+            // It keeps further readers out, by a note that it renews.
+            return null;
         }
-        Holder holder =
-                new Holder(held.holderId(), Duration.ofNanos(answer.leftNanos()), OptionalLong.of(held.token()));
+        Holder holder = held.asHolder(answer.leftNanos());
         if (!waits) {
             return new AcquireReply.Busy(holder, 0, List.of());
         }
@@ -105,7 +94,7 @@ final class LeaseVerbs {
     }
 
     AcquireReply acquire(AcquireRequest request, LeaseTable table) throws SQLException {
-        Locked locked = lock(request.names(), table);
+        Locked locked = readers.withoutDead(rows.lock(request.names(), table), table);
         StoreTime now = locked.now();
         boolean waits = request.isWaiting() && watch.isReady();
         LeaseRules.Decision decision = LeaseRules.acquire(locked.rows(), request, now, waits);
@@ -113,7 +102,11 @@ final class LeaseVerbs {
             return granted(grant, request, locked, table);
         } else if (decision instanceof LeaseRules.Wait wait) {
             for (LeaseRow row : wait.rows()) {
-                table.note(row);
+                if (row.isRead()) {
+                    table.update(row);
+                } else {
+                    table.note(row);
+                }
             }
             if (!waits) {
                 return new AcquireReply.Busy(wait.holder(), 0, List.of());
@@ -122,20 +115,20 @@ final class LeaseVerbs {
             watch.add(request.owner(), request.names(), request.recheckNanos(), lookInNanos);
             return new AcquireReply.Queued(wait.holder(), 0, List.of());
         }
-        return exhausted((LeaseRules.Exhausted) decision, request);
+        return exhausted((LeaseRules.Exhausted) decision, request, store);
     }
 
     private AcquireReply granted(LeaseRules.Grant grant, AcquireRequest request, Locked locked, LeaseTable table)
             throws SQLException {
         for (LeaseRow row : grant.rows()) {
-            store(row.heldDuring(lives.own()), locked, table);
+            rows.store(row.heldDuring(lives.own()), locked, table);
         }
         watch.forget(request.owner());
         return new AcquireReply.Granted(
                 new Grant(request.owner(), grant.tokens(), locked.now().readAtNanos(), table.incarnation()), List.of());
     }
 
-    private AcquireReply exhausted(LeaseRules.Exhausted decision, AcquireRequest request) {
+    static AcquireReply exhausted(LeaseRules.Exhausted decision, AcquireRequest request, String store) {
         long token = decision.token();
         return new AcquireReply.Failed(
                 FailureKind.PERMANENT,
@@ -217,14 +210,14 @@ final class LeaseVerbs {
     ReleaseReply release(ReleaseRequest request, LeaseTable table) throws SQLException {
         OwnerToken owner = request.owner();
         watch.forget(owner);
-        Locked locked = lock(request.names(), table);
+        Locked locked = rows.lock(request.names(), table);
         boolean held = false;
         for (LeaseRow row : locked.rows()) {
             LeaseRow released = LeaseRules.release(row, owner, request.ballot(), locked.now());
             boolean freed = row.held() != null && released.held() == null;
             if (!released.equals(row)) {
                 if (freed || locked.absent().contains(row.name())) {
-                    store(released, locked, table);
+                    rows.store(released, locked, table);
                 } else {
                     table.note(released);
                 }
@@ -237,27 +230,27 @@ final class LeaseVerbs {
 
     ExportReply export(ExportRequest request, LeaseTable table) throws SQLException {
         watch.forget(request.owner());
-        Locked locked = lock(List.of(request.name()), table);
+        Locked locked = rows.lock(List.of(request.name()), table);
         LeaseRow row = locked.rows().get(0);
         LeaseRow exported = LeaseRules.export(row, request, locked.now());
         if (!exported.equals(row)) {
-            store(exported, locked, table);
+            rows.store(exported, locked, table);
         }
         return exported.isHeldBy(request.ticket()) ? new ExportReply.Exported() : new ExportReply.NotOurs();
     }
 
     AcquireReply resume(AcquireRequest request, OwnerToken ticket, LeaseTable table) throws SQLException {
-        Locked locked = lock(request.names(), table);
+        Locked locked = rows.lock(request.names(), table);
         LeaseRules.Decision decision = LeaseRules.resume(locked.rows().get(0), request, ticket, locked.now());
         if (decision instanceof LeaseRules.Grant grant) {
             return granted(grant, request, locked, table);
         }
         return decision instanceof LeaseRules.Wait wait
                 ? new AcquireReply.Busy(wait.holder(), 0, List.of())
-                : exhausted((LeaseRules.Exhausted) decision, request);
+                : exhausted((LeaseRules.Exhausted) decision, request, store);
     }
 
-    /** The hold that was ended, or null if there was no such hold. */
+    /** The hold of a writer that was ended, or null if there was no such hold. */
     LeaseRow.@Nullable Held forceRelease(LockName name, @Nullable String holderId, LeaseTable table)
             throws SQLException {
         long askedAtNanos = runtime.nanoTime();
@@ -266,7 +259,7 @@ final class LeaseVerbs {
         LeaseRow row = stored == null ? null : lives.asOf(stored, now);
         LeaseRow.Held held = row == null ? null : row.held();
         LeaseRow released = row == null ? null : LeaseRules.forceRelease(row, holderId, now);
-        if (row == null || held == null || released == null) {
+        if (row == null || held == null || held.isReaders() || released == null) {
             return null;
         }
         table.update(released);
@@ -274,100 +267,13 @@ final class LeaseVerbs {
         return held;
     }
 
-    /**
-     * Rows that no other transaction can write before this one ends.
-     *
-     * @param rows without parts that have ended by time or death
-     * @param absent the names that have no row yet
-     * @param now not before the last row was locked
-     */
-    private record Locked(List<LeaseRow> rows, Set<LockName> absent, StoreTime now) {}
-
-    private Locked lock(List<LockName> names, LeaseTable table) throws SQLException {
-        long askedAtNanos = runtime.nanoTime();
-        List<@Nullable LeaseRow> found = new ArrayList<>(names.size());
-        Set<LockName> absent = new HashSet<>();
-        for (LockName name : names) {
-            LeaseRow row = table.find(name);
-            found.add(row);
-            if (row == null) {
-                absent.add(name);
-            }
-        }
-        StoreTime now = clock.readBehindRows(table, askedAtNanos);
-        // Read after the rows: a client that deletes a row raises the floor in the same transaction.
-        long floor = absent.isEmpty() ? 0 : table.fenceFloor();
-        List<LeaseRow> rows = new ArrayList<>(names.size());
-        for (int i = 0; i < found.size(); i++) {
-            LeaseRow stored = found.get(i);
-            rows.add(stored == null ? LeaseRow.absent(names.get(i), now, floor) : current(stored, table, now));
-        }
-        return new Locked(rows, absent, now);
-    }
-
-    private LeaseRow current(LeaseRow stored, LeaseTable table, StoreTime now) throws SQLException {
-        LeaseRow row = lives.asOf(stored, now);
-        LeaseRow.Held held = row.held();
-        LeaseRow.Held before = stored.held();
-        if (held == null && LeaseRules.asOf(stored, now).held() != null) {
-            // Its holder is dead. Written whatever the decision: the lock is kept for a waiter from now on, and not
-            // from each later check on.
-            table.update(row);
-        } else if (held != null && before != null && held.expiresAtNanos() != before.expiresAtNanos()) {
-            // The clock went back. Written whatever is decided, for the same reason.
-            table.extend(row.name(), held);
-        }
-        // A row of an earlier boot may be older than the last commit: a loss of power may have happened in between.
-        return stored.origin().equals(now.origin()) ? row : row.withFenceAbove(table.fenceFloor());
-    }
-
-    private void store(LeaseRow row, Locked locked, LeaseTable table) throws SQLException {
-        if (!locked.absent().contains(row.name())) {
-            table.update(row);
-            return;
-        }
-        table.insert(row);
-        // A missing row cannot be locked: another one of this name may have been created and deleted since time and
-        // floor were read. No row is deleted before the retention is over, so a reading of the time that is younger
-        // than that is above all tokens of that row.
-        if (runtime.nanoTime() - locked.now().readAtNanos()
-                >= Math.max(retention.toNanos() / 2, MIN_TIME_TO_MAKE_NANOS)) {
-            throw RowLockedException.madeTooSlowly("the row of " + row.name());
-        }
-        rowMayBeNew();
-    }
-
-    private void rowMayBeNew() {
-        if (rowsMade++ % ROWS_BETWEEN_PRUNES == 0) {
-            pruneSoon.run();
-        }
-    }
-
-    /**
-     * Deletes a few rows that were not used for the retention, and keeps their fences in the floor. Deletes only rows
-     * that it has locked and that have not changed since they were read: another client may be acquiring the lock.
-     */
+    /** See {@link TableRows#prune}. */
     void prune(LeaseTable table) throws SQLException {
-        // One client at a time is enough; the others do not wait.
-        long floorBefore = table.lockFenceFloor();
-        StoreTime now = clock.read(table);
-        long floor = floorBefore;
-        List<LeaseRow> idle = table.between(prunedTo, now.wallMicros() - retention.toNanos() / 1000);
-        for (LeaseRow row : idle) {
-            if (lives.asOf(row, now).held() == null && row.equals(table.findUnlessLocked(row.name()))) {
-                floor = Math.max(floor, row.fence());
-                table.delete(row.name());
-            }
-        }
-        if (floor > floorBefore) {
-            table.raiseFenceFloor(floor);
-        }
-        if (idle.size() < Dialect.Leases.IDLE_ROWS) {
-            prunedTo = -1;
-        } else {
-            // Rows that are left because they are held or locked must not hide the rows behind them.
-            prunedTo = idle.get(idle.size() - 1).fence();
-            pruneSoon.run();
-        }
+        rows.prune(table);
+    }
+
+    /** The verbs of readers of the same locks. */
+    ReadVerbs readers() {
+        return readers;
     }
 }

@@ -330,7 +330,9 @@ final class NotificationWatch implements Waking {
 
     private void wakeIfAwaited(String payload) {
         try {
-            wakeIfAwaited(LockName.exactly(payload));
+            LockName name = LockName.exactly(payload);
+            wakeIfAwaited(name);
+            wakeIfAwaited(name.asRead());
         } catch (IllegalArgumentException e) {
             LOG.debug("a notification that is no lock name was not sent by this library", e);
         }

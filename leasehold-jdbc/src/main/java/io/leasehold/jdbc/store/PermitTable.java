@@ -3,16 +3,12 @@ package io.leasehold.jdbc.store;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.jdbc.dialect.Dialect;
-import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.jdbc.lease.LeaseRow.Held;
 import io.leasehold.jdbc.lease.PermitSet;
 import io.leasehold.jdbc.lease.StoreTime;
 import java.nio.charset.StandardCharsets;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -30,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class PermitTable {
 
-    private static final String SEPARATOR = "\u001f";
+    private static final String SEPARATOR = SlotRows.SEPARATOR;
     private static final String PREFIX = "permits" + SEPARATOR;
     /** The longest name, so that the names of its rows fit the column. */
     private static final int MAX_NAME_BYTES = LockName.MAX_BYTES - 24;
@@ -41,6 +37,7 @@ final class PermitTable {
     private final Dialect.Leases statements;
     private final LockName name;
     private final String header;
+    private final SlotRows slots;
 
     /** Uses the rows of these permits; {@link #refusal} has refused names that are too long. */
     PermitTable(LeaseTable table, Dialect dialect, LockName name) {
@@ -48,6 +45,7 @@ final class PermitTable {
         this.statements = dialect.leases();
         this.name = name;
         this.header = PREFIX + name.text();
+        this.slots = new SlotRows(table, name, header);
     }
 
     /** The error for a name that is too long, or null if a table can keep these permits. */
@@ -74,10 +72,6 @@ final class PermitTable {
         return word.startsWith(PREFIX)
                 ? LockName.exactly(word.substring(PREFIX.length())).asPermits()
                 : LockName.exactly(word);
-    }
-
-    private String rowOf(int slot) {
-        return header + SEPARATOR + slot;
     }
 
     /** The header as it is stored. */
@@ -118,7 +112,7 @@ final class PermitTable {
         SortedMap<Integer, Held> stored = new TreeMap<>();
         SortedMap<Integer, Held> held = new TreeMap<>();
         if (most > 0) {
-            readSlots(most, now, lives, stored, held);
+            slots.read(most, now, lives, stored, held);
         }
         // A row of an earlier boot may be older than the last commit: a loss of power may have happened in between.
         long fence = found.origin().equals(now.origin()) ? found.fence() : Math.max(found.fence(), table.fenceFloor());
@@ -134,45 +128,11 @@ final class PermitTable {
         }
     }
 
-    private void readSlots(
-            int most, StoreTime now, Lives lives, SortedMap<Integer, Held> stored, SortedMap<Integer, Held> held)
-            throws SQLException {
-        String places = String.join(", ", Collections.nCopies(most, "?"));
-        String life = statements.lives() == null ? "" : ", life";
-        PreparedStatement query = table.prepared("SELECT name, origin, owner, holder, expires_at, ttl, token" + life
-                + " FROM leasehold_lock WHERE name IN (" + places + ")");
-        for (int slot = 0; slot < most; slot++) {
-            query.setString(slot + 1, rowOf(slot));
-        }
-        try (ResultSet rows = query.executeQuery()) {
-            while (rows.next()) {
-                int slot = Integer.parseInt(rows.getString(1).substring(header.length() + 1));
-                Held hold = new Held(
-                        RowColumns.token(rows.getString(3)),
-                        RowColumns.holder(rows.getString(4)),
-                        rows.getLong(5),
-                        rows.getLong(6),
-                        rows.getLong(7),
-                        life.isEmpty() ? null : rows.getString(8));
-                stored.put(slot, hold);
-                Held current = lives.asOf(new LeaseRow(name, rows.getString(2), hold, null, 0, 0), now)
-                        .held();
-                if (current != null) {
-                    held.put(slot, current);
-                }
-            }
-        }
-    }
-
     /** Writes the header. */
     void write(PermitSet set, Locked locked) throws SQLException {
         table.fenceWritten(set.fence());
-        List<@Nullable Object> values = new ArrayList<>();
-        values.add(locked.now().origin());
-        values.add(null);
-        values.add(set.count() + " " + set.version() + " " + set.most());
-        addRest(values, 0, 0, set.fence(), locked.now(), null);
-        store(header, values, locked.absent());
+        String counts = set.count() + " " + set.version() + " " + set.most();
+        slots.write(header, new SlotRows.Row(null, counts, 0, 0, set.fence(), NO_LOCK, null), locked.now(), locked.absent());
     }
 
     /**
@@ -196,37 +156,12 @@ final class PermitTable {
 
     /** Writes the hold of a slot. */
     void write(int slot, Held hold, Locked locked) throws SQLException {
-        List<@Nullable Object> values = new ArrayList<>();
-        values.add(locked.now().origin());
-        values.add(hold.owner().hex());
-        values.add(hold.holderId());
-        addRest(values, hold.expiresAtNanos(), hold.ttlNanos(), hold.token(), locked.now(), hold.life());
-        store(rowOf(slot), values, !locked.stored().containsKey(slot));
-    }
-
-    private void addRest(
-            List<@Nullable Object> values, long expires, long ttl, long token, StoreTime now, @Nullable String life) {
-        values.add(expires);
-        values.add(ttl);
-        values.add(token);
-        values.add(null);
-        values.add(0L);
-        values.add(now.nanos());
-        values.add(NO_LOCK);
-        if (statements.lives() != null) {
-            values.add(life);
-        }
-    }
-
-    private void store(String row, List<@Nullable Object> values, boolean isNew) throws SQLException {
-        values.add(isNew ? 0 : values.size(), row);
-        table.with(isNew ? statements.insert() : statements.update(), values.toArray())
-                .executeUpdate();
+        slots.write(slot, hold, locked.now(), NO_LOCK, !locked.stored().containsKey(slot));
     }
 
     /** Deletes the row of a slot. */
     void free(int slot) throws SQLException {
-        table.with(statements.delete(), rowOf(slot)).executeUpdate();
+        slots.free(slot);
     }
 
     /** The names of all permits of which a slot is held or was left to expire, in the database's order. */

@@ -34,7 +34,7 @@ record RowColumns(boolean withLives) {
         statement.setLong(at++, held == null ? 0 : held.ttlNanos());
         statement.setLong(at++, held == null ? 0 : held.token());
         statement.setString(at++, waiter == null ? null : waiter.owner().hex());
-        statement.setLong(at++, waiter == null ? 0 : waiter.sinceNanos());
+        statement.setLong(at++, since(waiter));
         statement.setLong(at++, row.freedAtNanos());
         statement.setLong(at++, row.fence());
         if (withLives) {
@@ -56,8 +56,20 @@ record RowColumns(boolean withLives) {
                         result.getLong(7),
                         withLives ? result.getString(12) : null);
         String waiting = result.getString(8);
-        Waiter waiter = waiting == null ? null : new Waiter(token(waiting), result.getLong(9));
+        Waiter waiter = waiting == null ? null : waiter(token(waiting), result.getLong(9));
         return new LeaseRow(name, result.getString(2), held, waiter, result.getLong(10), result.getLong(11));
+    }
+
+    /** The time since when it waits, as it is stored: negative for a reader. */
+    static long since(@Nullable Waiter waiter) {
+        if (waiter == null) {
+            return 0;
+        }
+        return waiter.reads() ? -waiter.sinceNanos() : waiter.sinceNanos();
+    }
+
+    private static Waiter waiter(OwnerToken owner, long since) {
+        return new Waiter(owner, Math.abs(since), since < 0);
     }
 
     static String holder(@Nullable String stored) {

@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.store;
 
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.jdbc.lease.LeaseRow;
@@ -52,13 +53,23 @@ final class TableAdmin implements StoreAdmin {
 
     private Optional<HeldLock> describe(LockName name, LeaseTable table, StoreTime now) throws SQLException {
         LeaseRow stored = table.read(name);
-        return stored == null ? Optional.empty() : record(stored, now);
+        return stored == null ? Optional.empty() : record(stored, now, table);
     }
 
     /** Queries the holder's life, so two results for one row may differ. */
-    private Optional<HeldLock> record(LeaseRow stored, StoreTime now) {
-        return Optional.ofNullable(settings.lives().asOf(stored, now).holder(now))
+    private Optional<HeldLock> record(LeaseRow stored, StoreTime now, LeaseTable table) throws SQLException {
+        return Optional.ofNullable(
+                        ReadVerbs.current(stored, table, settings, now).holder(now))
                 .map(holder -> new HeldLock(stored.name(), holder));
+    }
+
+    @Override
+    public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        return queue.submit(
+                Task.reading(
+                        "a look at the readers of " + name,
+                        (table, tries) -> verbs.readers().list(name, limit, table)),
+                LIMIT_NANOS);
     }
 
     @Override
@@ -73,7 +84,7 @@ final class TableAdmin implements StoreAdmin {
     }
 
     private List<HeldLock> list(Glob names, int limit, LeaseTable table, StoreTime now) throws SQLException {
-        List<HeldLock> records = table.held(names::matches, row -> record(row, now), limit);
+        List<HeldLock> records = table.held(names::matches, row -> record(row, now, table), limit);
         records.sort(Comparator.comparing(HeldLock::name));
         return records;
     }
@@ -83,9 +94,18 @@ final class TableAdmin implements StoreAdmin {
         return queue.submit(
                         Task.writing(
                                 "force-release of " + name,
-                                (table, tries) -> Optional.ofNullable(verbs.forceRelease(name, holderId, table))),
+                                (table, tries) -> forceRelease(name, holderId, table)),
                         LIMIT_NANOS)
-                .thenCompose(loser -> loser.map(held -> taken.apply(name, held).<Boolean>handle((told, error) -> true))
-                        .orElseGet(() -> CompletableFuture.completedFuture(false)));
+                .thenCompose(losers -> CompletableFuture.allOf(losers.stream()
+                                .map(held -> taken.apply(name, held))
+                                .toArray(CompletableFuture<?>[]::new))
+                        .handle((told, error) -> !losers.isEmpty()));
+    }
+
+    private List<LeaseRow.Held> forceRelease(LockName name, @Nullable String holderId, LeaseTable table)
+            throws SQLException {
+        List<LeaseRow.Held> readers = verbs.readers().forceRelease(name, holderId, table);
+        LeaseRow.Held writer = readers.isEmpty() ? verbs.forceRelease(name, holderId, table) : null;
+        return writer == null ? readers : List.of(writer);
     }
 }

@@ -13,15 +13,11 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StorePermits;
-import java.util.ArrayList;
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The permits of a lease table: submits their verbs to the worker. Safe for use by any thread. */
@@ -78,45 +74,8 @@ final class TablePermits implements StorePermits {
                 request.timeoutNanos());
     }
 
-    static boolean isIn(RenewBatch batch) {
-        for (RenewBatch.Item item : batch.items()) {
-            if (item.name().isPermits()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /**
-     * Renews a batch that has permits: those of each name in a transaction of their own.
-     *
-     * @param locks renews the locks of the batch
-     */
-    CompletableFuture<RenewReply> renew(RenewBatch batch, Function<RenewBatch, CompletableFuture<RenewReply>> locks) {
-        Map<Optional<LockName>, List<Integer>> parts = new LinkedHashMap<>();
-        for (int i = 0; i < batch.items().size(); i++) {
-            LockName name = batch.items().get(i).name();
-            parts.computeIfAbsent(name.isPermits() ? Optional.of(name) : Optional.empty(), part -> new ArrayList<>())
-                    .add(i);
-        }
-        RenewReply.Item[] all = new RenewReply.Item[batch.items().size()];
-        List<CompletableFuture<Void>> answered = new ArrayList<>();
-        parts.forEach((name, indexes) -> {
-            RenewBatch part =
-                    new RenewBatch(indexes.stream().map(batch.items()::get).toList(), batch.timeoutNanos());
-            answered.add(name.map(permits -> renew(permits, part))
-                    .orElseGet(() -> locks.apply(part))
-                    .thenAccept(reply -> {
-                        for (int i = 0; i < indexes.size(); i++) {
-                            all[indexes.get(i)] = reply.items().get(i);
-                        }
-                    }));
-        });
-        return CompletableFuture.allOf(answered.toArray(CompletableFuture<?>[]::new))
-                .thenApply(done -> new RenewReply(List.of(all)));
-    }
-
-    private CompletableFuture<RenewReply> renew(LockName name, RenewBatch part) {
+    /** Renews permits of one name in a transaction of their own. */
+    CompletableFuture<RenewReply> renew(LockName name, RenewBatch part) {
         long begunAtNanos = runtime.nanoTime();
         return queue.submit(
                 Task.renewing(

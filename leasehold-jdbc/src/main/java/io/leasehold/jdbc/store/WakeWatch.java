@@ -3,11 +3,14 @@ package io.leasehold.jdbc.store;
 import io.leasehold.LockName;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.jdbc.lease.LeaseRules;
+import io.leasehold.jdbc.lease.ReadRules;
+import io.leasehold.jdbc.lease.ReaderSet;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -112,7 +115,7 @@ final class WakeWatch implements Waking {
         }
         watches.put(owner, new Watch(names, nowNanos + forNanos, nowNanos + lookInNanos));
         names.forEach(name ->
-                ownersByName.computeIfAbsent(name, n -> new LinkedHashSet<>()).add(owner));
+                ownersByName.computeIfAbsent(name.asExclusive(), n -> new LinkedHashSet<>()).add(owner));
         // The first poll finds the holders.
         toRead.add(owner);
         lookAgainIn(MIN_INTERVAL_NANOS);
@@ -124,7 +127,7 @@ final class WakeWatch implements Waking {
         toRead.remove(owner);
         if (watch != null) {
             for (LockName name : watch.names) {
-                ownersByName.computeIfPresent(name, (n, owners) -> {
+                ownersByName.computeIfPresent(name.asExclusive(), (n, owners) -> {
                     owners.remove(owner);
                     return owners.isEmpty() ? null : owners;
                 });
@@ -135,7 +138,7 @@ final class WakeWatch implements Waking {
     /** Lets the next poll read the row: the database reports only the changes of other connections. */
     @Override
     public void changed(LeaseRow before, LeaseTable table) {
-        Set<OwnerToken> owners = ownersByName.get(before.name());
+        Set<OwnerToken> owners = ownersByName.get(before.name().asExclusive());
         if (owners != null) {
             toRead.addAll(owners);
             lastChangeAtNanos = runtime.nanoTime();
@@ -268,16 +271,13 @@ final class WakeWatch implements Waking {
             watch.holders = new HashSet<>();
             for (LockName name : watch.names) {
                 reads++;
-                LeaseRow stored = table.read(name);
-                LeaseRow row = stored == null ? null : lives.asOf(stored, now);
-                String life =
-                        row == null || row.held() == null ? null : row.held().life();
-                if (life != null) {
-                    watch.holders.add(life);
-                }
-                if (!LeaseRules.isWorthAsking(row, owner, now)) {
+                LeaseRow row = read(name, table, now, watch.holders);
+                boolean isWorthIt = name.isRead()
+                        ? ReadRules.isWorthAsking(row, owner, now)
+                        : LeaseRules.isWorthAsking(row, owner, now);
+                if (!isWorthIt) {
                     worthIt = false;
-                    lookInNanos = Math.max(MIN_INTERVAL_NANOS, inNanos(row, now));
+                    lookInNanos = Math.max(MIN_INTERVAL_NANOS, inNanos(name, row, now));
                 }
             }
             watch.lookAtNanos = now.readAtNanos() + lookInNanos;
@@ -288,9 +288,39 @@ final class WakeWatch implements Waking {
         awake.forEach(wake);
     }
 
+    /**
+     * Reads the current row of a lock.
+     *
+     * @param holders receives the lives of its holders
+     */
+    private @Nullable LeaseRow read(LockName name, LeaseTable table, StoreTime now, Set<String> holders)
+            throws SQLException {
+        LeaseRow stored = table.read(name);
+        if (stored == null) {
+            return null;
+        }
+        LeaseRow row = lives.asOf(stored, now);
+        Collection<LeaseRow.Held> all = row.held() == null ? List.of() : List.of(row.held());
+        if (row.isRead()) {
+            ReaderSet readers =
+                    new ReadTable(table, name).read(stored, row, now, lives).current();
+            all = readers.held().values();
+            row = readers.in(row, now);
+        }
+        for (LeaseRow.Held held : all) {
+            if (held.life() != null) {
+                holders.add(held.life());
+            }
+        }
+        return row;
+    }
+
     /** The time until a row that is held, or kept for another waiter, becomes free by itself. */
-    private static long inNanos(@Nullable LeaseRow row, StoreTime now) {
+    private static long inNanos(LockName name, @Nullable LeaseRow row, StoreTime now) {
         LeaseRow.Held held = row == null ? null : row.held();
+        if (row != null && row.isRead() && name.isRead()) {
+            return row.freedAtNanos() - now.nanos();
+        }
         return held == null ? LeaseRules.CLAIM.toNanos() : held.expiresAtNanos() - now.nanos();
     }
 

@@ -162,7 +162,7 @@ class LeaseTableEdgesTest {
                             10))
                     .hasSize(1);
             assertThat(bench.table.between(0, 100))
-                    .extracting(row -> row.name().text())
+                    .extracting(LeaseTable.Idle::stored)
                     .containsExactlyInAnyOrder("a", "c", "d");
             assertThat(bench.table.lives()).containsExactly("life one");
         }

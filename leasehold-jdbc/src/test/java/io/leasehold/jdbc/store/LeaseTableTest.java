@@ -141,12 +141,12 @@ class LeaseTableTest {
             table.insert(held("old", 50));
             table.insert(held("oldest", 10));
             assertThat(table.between(-1, 100))
-                    .extracting(row -> row.name().text())
+                    .extracting(LeaseTable.Idle::stored)
                     .containsExactly("oldest", "old");
             assertThat(table.between(10, 100))
-                    .extracting(row -> row.name().text())
+                    .extracting(LeaseTable.Idle::stored)
                     .containsExactly("old");
-            table.delete(name("oldest"));
+            table.delete("oldest");
             table.raiseFenceFloor(10);
             assertThat(table.read(name("oldest"))).isNull();
             assertThat(table.fenceFloor()).isEqualTo(10);
