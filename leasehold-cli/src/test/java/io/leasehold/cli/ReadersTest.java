@@ -96,10 +96,16 @@ class ReadersTest {
     }
 
     @Test
-    void aStoreWithoutReadersSaysSo() {
-        StartedCli refused = cli.with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"))
-                .run("run", "--read", "catalog", "--", "true");
-        assertThat(refused.exitCode()).isEqualTo(78);
-        assertThat(refused.err()).contains("readers");
+    void readersShareALockInAFile() {
+        StartedCli.Setup file = cli.with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
+        try (StartedCli one = read("one");
+                StartedCli two = read("two")) {
+            assertThat(file.run("run", "-n", "catalog", "--", "true").exitCode()).isEqualTo(75);
+            assertThat(file.run("who", "--id", "catalog").out()).contains(said("one"), said("two"));
+            StartedCli.shell("touch '" + directory.resolve("end") + "'");
+            assertThat(one.exitCode()).as(one::err).isZero();
+            assertThat(two.exitCode()).as(two::err).isZero();
+        }
+        assertThat(file.run("run", "-n", "catalog", "--", "true").exitCode()).isZero();
     }
 }
