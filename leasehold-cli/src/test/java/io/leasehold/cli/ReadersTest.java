@@ -100,7 +100,8 @@ class ReadersTest {
         StartedCli.Setup file = cli.with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
         try (StartedCli one = read("one");
                 StartedCli two = read("two")) {
-            assertThat(file.run("run", "-n", "catalog", "--", "true").exitCode()).isEqualTo(75);
+            assertThat(file.run("run", "-n", "catalog", "--", "true").exitCode())
+                    .isEqualTo(75);
             assertThat(file.run("who", "--id", "catalog").out()).contains(said("one"), said("two"));
             StartedCli.shell("touch '" + directory.resolve("end") + "'");
             assertThat(one.exitCode()).as(one::err).isZero();

@@ -43,8 +43,8 @@ class InterleavedReadersTest {
     void open() {
         client = LeaseClient.open(runtime -> JdbcStores.over(
                 hook.over(SqlHook.driver(url)), SqlDialect.H2.statements(), runtime, Duration.ofDays(1)));
-        other = LeaseClient.open(runtime -> JdbcStores.over(
-                SqlHook.driver(url), SqlDialect.H2.statements(), runtime, Duration.ofDays(1)));
+        other = LeaseClient.open(runtime ->
+                JdbcStores.over(SqlHook.driver(url), SqlDialect.H2.statements(), runtime, Duration.ofDays(1)));
     }
 
     @AfterEach

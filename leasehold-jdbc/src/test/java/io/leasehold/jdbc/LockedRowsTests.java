@@ -180,15 +180,14 @@ interface LockedRowsTests {
                 assertThat(asked).isNotDone();
                 keeper.commit();
                 assertThat(asked.get(15, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Granted.class);
-                assertThat(client.store
-                                .admin()
-                                .readers(name, 10)
-                                .get(15, TimeUnit.SECONDS))
+                assertThat(client.store.admin().readers(name, 10).get(15, TimeUnit.SECONDS))
                         .hasSize(3);
                 assertThat(client.acquire(request(name.asExclusive(), client.owner())))
-                        .isInstanceOfSatisfying(AcquireReply.Busy.class, busy -> assertThat(
-                                        Objects.requireNonNull(busy.holder()).remainingTtl())
-                                .isGreaterThan(Duration.ofMinutes(30)));
+                        .isInstanceOfSatisfying(
+                                AcquireReply.Busy.class,
+                                busy -> assertThat(Objects.requireNonNull(busy.holder())
+                                                .remainingTtl())
+                                        .isGreaterThan(Duration.ofMinutes(30)));
             }
         }
     }

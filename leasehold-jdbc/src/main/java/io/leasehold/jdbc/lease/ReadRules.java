@@ -90,8 +90,7 @@ public final class ReadRules {
         return row.isRead() ? row.freedAtNanos() : row.freedAtNanos() + claim.toNanos();
     }
 
-    private static Decision share(
-            LeaseRow row, ReaderSet readers, AcquireRequest request, Terms terms, StoreTime now) {
+    private static Decision share(LeaseRow row, ReaderSet readers, AcquireRequest request, Terms terms, StoreTime now) {
         long first = LeaseRules.firstToken(row.fence(), request, now);
         if (first >= TokenRange.LIMIT - request.reserve()) {
             return new LeaseRules.Exhausted(first);

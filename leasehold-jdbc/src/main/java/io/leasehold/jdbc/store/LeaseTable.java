@@ -210,7 +210,12 @@ public final class LeaseTable {
         highestFence = Math.max(highestFence, row.fence());
         Waiter waiter = row.waiter();
         String owner = waiter == null ? null : waiter.owner().hex();
-        with(dialect.leases().note(), owner, RowColumns.since(waiter), row.fence(), row.name().text())
+        with(
+                        dialect.leases().note(),
+                        owner,
+                        RowColumns.since(waiter),
+                        row.fence(),
+                        row.name().text())
                 .executeUpdate();
     }
 

@@ -132,7 +132,11 @@ final class PermitTable {
     void write(PermitSet set, Locked locked) throws SQLException {
         table.fenceWritten(set.fence());
         String counts = set.count() + " " + set.version() + " " + set.most();
-        slots.write(header, new SlotRows.Row(null, counts, 0, 0, set.fence(), NO_LOCK, null), locked.now(), locked.absent());
+        slots.write(
+                header,
+                new SlotRows.Row(null, counts, 0, 0, set.fence(), NO_LOCK, null),
+                locked.now(),
+                locked.absent());
     }
 
     /**

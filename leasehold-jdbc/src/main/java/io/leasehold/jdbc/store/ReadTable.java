@@ -86,7 +86,12 @@ final class ReadTable {
         for (Map.Entry<Integer, Held> reader : readers.held().entrySet()) {
             Held before = found.stored().get(reader.getKey());
             if (!reader.getValue().equals(before)) {
-                slots.write(reader.getKey(), reader.getValue(), now, reader.getValue().token(), before == null);
+                slots.write(
+                        reader.getKey(),
+                        reader.getValue(),
+                        now,
+                        reader.getValue().token(),
+                        before == null);
             }
         }
     }

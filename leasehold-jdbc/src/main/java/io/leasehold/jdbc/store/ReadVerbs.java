@@ -103,9 +103,8 @@ final class ReadVerbs {
 
     AcquireReply acquire(AcquireRequest request, LeaseTable table) throws SQLException {
         Locked locked = lock(request.name(), table);
-        boolean wakes = request.isWaiting()
-                ? watch.isReady()
-                : !(settings.dialect().waking() instanceof Dialect.Polling);
+        boolean wakes =
+                request.isWaiting() ? watch.isReady() : !(settings.dialect().waking() instanceof Dialect.Polling);
         LeaseRules.Decision decision =
                 ReadRules.acquire(locked.row(), locked.readers(), request, terms(wakes), locked.now());
         if (!(decision instanceof LeaseRules.Wait wait)) {
@@ -122,8 +121,8 @@ final class ReadVerbs {
         return new AcquireReply.Queued(wait.holder(), 0, List.of());
     }
 
-    private AcquireReply decided(
-            LeaseRules.Decision decision, AcquireRequest request, Locked locked, LeaseTable table) throws SQLException {
+    private AcquireReply decided(LeaseRules.Decision decision, AcquireRequest request, Locked locked, LeaseTable table)
+            throws SQLException {
         if (decision instanceof ReadRules.Shared shared) {
             store(shared.row(), shared.readers(), locked, table);
             watch.forget(request.owner());
@@ -139,8 +138,7 @@ final class ReadVerbs {
     AcquireReply downgrade(AcquireRequest request, OwnerToken writer, LeaseTable table) throws SQLException {
         Locked locked = lock(request.name(), table);
         AcquireReply reply = decided(
-                ReadRules.downgrade(
-                        locked.row(), locked.readers(), request, writer, terms(true), locked.now()),
+                ReadRules.downgrade(locked.row(), locked.readers(), request, writer, terms(true), locked.now()),
                 request,
                 locked,
                 table);
@@ -235,7 +233,9 @@ final class ReadVerbs {
     /** The readers of a lock, read without a lock. */
     static ReaderSet read(LeaseRow stored, LeaseRow row, LeaseTable table, StoreSettings settings, StoreTime now)
             throws SQLException {
-        return new ReadTable(table, row.name()).read(stored, row, now, settings.lives()).current();
+        return new ReadTable(table, row.name())
+                .read(stored, row, now, settings.lives())
+                .current();
     }
 
     List<Holder> list(LockName name, int limit, LeaseTable table) throws SQLException {

@@ -66,7 +66,12 @@ final class SlotRows {
     }
 
     private void read(
-            int from, int count, StoreTime now, Lives lives, SortedMap<Integer, Held> stored, SortedMap<Integer, Held> held)
+            int from,
+            int count,
+            StoreTime now,
+            Lives lives,
+            SortedMap<Integer, Held> stored,
+            SortedMap<Integer, Held> held)
             throws SQLException {
         // Few texts: the connection keeps a statement for each. The last slot is named several times.
         int places = Math.max(1, Integer.highestOneBit(2 * count - 1));

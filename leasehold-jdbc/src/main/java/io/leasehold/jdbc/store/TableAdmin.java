@@ -92,9 +92,7 @@ final class TableAdmin implements StoreAdmin {
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return queue.submit(
-                        Task.writing(
-                                "force-release of " + name,
-                                (table, tries) -> forceRelease(name, holderId, table)),
+                        Task.writing("force-release of " + name, (table, tries) -> forceRelease(name, holderId, table)),
                         LIMIT_NANOS)
                 .thenCompose(losers -> CompletableFuture.allOf(losers.stream()
                                 .map(held -> taken.apply(name, held))

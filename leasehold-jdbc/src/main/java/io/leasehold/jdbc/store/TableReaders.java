@@ -30,13 +30,15 @@ final class TableReaders {
     }
 
     CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        return submit(request, "acquire of " + request.name() + " as a reader", (table, tries) ->
-                verbs.acquire(request, table));
+        return submit(
+                request,
+                "acquire of " + request.name() + " as a reader",
+                (table, tries) -> verbs.acquire(request, table));
     }
 
     CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
-        return submit(request, "downgrade of " + request.name(), (table, tries) ->
-                verbs.downgrade(request, writer, table));
+        return submit(
+                request, "downgrade of " + request.name(), (table, tries) -> verbs.downgrade(request, writer, table));
     }
 
     private CompletableFuture<AcquireReply> submit(AcquireRequest request, String what, Task.Work<AcquireReply> work) {
@@ -46,11 +48,7 @@ final class TableReaders {
         }
         return queue.submit(
                 Task.<AcquireReply>acquiring(
-                        request.owner(),
-                        what,
-                        null,
-                        work,
-                        (kind, error) -> new AcquireReply.Failed(kind, error, 0)),
+                        request.owner(), what, null, work, (kind, error) -> new AcquireReply.Failed(kind, error, 0)),
                 request.timeoutNanos());
     }
 

@@ -114,8 +114,9 @@ final class WakeWatch implements Waking {
             lastChangeAtNanos = nowNanos;
         }
         watches.put(owner, new Watch(names, nowNanos + forNanos, nowNanos + lookInNanos));
-        names.forEach(name ->
-                ownersByName.computeIfAbsent(name.asExclusive(), n -> new LinkedHashSet<>()).add(owner));
+        names.forEach(name -> ownersByName
+                .computeIfAbsent(name.asExclusive(), n -> new LinkedHashSet<>())
+                .add(owner));
         // The first poll finds the holders.
         toRead.add(owner);
         lookAgainIn(MIN_INTERVAL_NANOS);

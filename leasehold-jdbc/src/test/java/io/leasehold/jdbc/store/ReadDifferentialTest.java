@@ -126,9 +126,8 @@ class ReadDifferentialTest {
 
         private void acquire(LockName name, OwnerToken owner, String at) throws SQLException {
             AcquireRequest request = request(name, owner);
-            AcquireReply reply = name.isRead()
-                    ? readers.acquire(request, bench.table)
-                    : bench.verbs.acquire(request, bench.table);
+            AcquireReply reply =
+                    name.isRead() ? readers.acquire(request, bench.table) : bench.verbs.acquire(request, bench.table);
             Ballot ballot = ballot(reply, request, at);
             compare(reply, node.acquire(ballot).join(), at);
         }
@@ -163,9 +162,7 @@ class ReadDifferentialTest {
 
         /** Without the token: the row of the lock may still have that of a reader that has ended. */
         private static List<Object> brief(@Nullable Holder holder) {
-            return holder == null
-                    ? List.of()
-                    : List.of(holder.id(), Objects.requireNonNull(holder.remainingTtl()));
+            return holder == null ? List.of() : List.of(holder.id(), Objects.requireNonNull(holder.remainingTtl()));
         }
 
         private static void compare(AcquireReply reply, NodeReply byNode, String at) {
@@ -195,24 +192,22 @@ class ReadDifferentialTest {
         private void release(LockName name, OwnerToken owner, String at) throws SQLException {
             ReleaseRequest request = new ReleaseRequest(
                     List.of(name), owner, ballots.getOrDefault(owner, 0L), ReleaseRequest.Kind.RELEASE, 1);
-            ReleaseReply reply = name.isRead()
-                    ? readers.release(request, bench.table)
-                    : bench.verbs.release(request, bench.table);
+            ReleaseReply reply =
+                    name.isRead() ? readers.release(request, bench.table) : bench.verbs.release(request, bench.table);
             assertThat(reply.getClass())
                     .as(at)
                     .isEqualTo(node.release(request).join().getClass());
         }
 
         private void forceRelease(LockName name, String at) throws SQLException {
-            @Nullable String holder =
-                    switch (random.nextInt(4)) {
-                        case 0 -> null;
-                        case 1 -> Holder.READERS;
-                        default -> "holder " + random.nextInt(3);
-                    };
+            @Nullable
+            String holder = switch (random.nextInt(4)) {
+                case 0 -> null;
+                case 1 -> Holder.READERS;
+                default -> "holder " + random.nextInt(3);
+            };
             List<LeaseRow.Held> removed = readers.forceRelease(name, holder, bench.table);
-            boolean isReleased =
-                    !removed.isEmpty() || bench.verbs.forceRelease(name, holder, bench.table) != null;
+            boolean isReleased = !removed.isEmpty() || bench.verbs.forceRelease(name, holder, bench.table) != null;
             assertThat(isReleased)
                     .as(at)
                     .isEqualTo(node.admin().forceRelease(name, holder).join());
@@ -220,15 +215,14 @@ class ReadDifferentialTest {
 
         private Optional<Duration> end(@Nullable LeaseRow stored, StoreTime now) {
             return Optional.ofNullable(stored)
-                    .flatMap(row ->
-                            Optional.ofNullable(bench.settings.lives().asOf(row, now).holder(now)))
+                    .flatMap(row -> Optional.ofNullable(
+                            bench.settings.lives().asOf(row, now).holder(now)))
                     .map(Holder::remainingTtl);
         }
 
         private void assertSame(LockName name, String at) {
             try {
-                Optional<Holder> byNode =
-                        node.admin().describe(name).join().map(HeldLock::holder);
+                Optional<Holder> byNode = node.admin().describe(name).join().map(HeldLock::holder);
                 LeaseRow stored = bench.table.read(name);
                 StoreTime now = bench.settings.clock().read(bench.table);
                 Optional<Holder> byTable = stored == null

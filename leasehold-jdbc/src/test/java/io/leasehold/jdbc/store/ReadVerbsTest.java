@@ -122,8 +122,9 @@ class ReadVerbsTest {
     void theRowOfTheLockEndsWithTheLastReader() throws SQLException {
         assertGranted(verbs.acquire(read(ANN, TTL), bench.table));
         assertGranted(verbs.acquire(read(BOB, TTL / 2), bench.table));
-        assertThat(row().held()).isNotNull().satisfies(held -> assertThat(held.owner().hex())
-                .isEqualTo("0".repeat(40)));
+        assertThat(row().held())
+                .isNotNull()
+                .satisfies(held -> assertThat(held.owner().hex()).isEqualTo("0".repeat(40)));
         assertThat(end()).isEqualTo(bench.nowNanos + TTL);
         release(ANN);
         assertThat(end()).as("it shrinks").isEqualTo(bench.nowNanos + TTL / 2);

@@ -96,12 +96,17 @@ class ReadersOfAFileTest {
         bench.states.put("one", Lives.State.OVER);
         assertThat(bench.verbs.acquire(request(CAT, "x"), bench.table)).isInstanceOf(AcquireReply.Busy.class);
         assertThat(readers.list(X, 10, bench.table)).hasSize(1);
-        RenewReply renewed = readers.renew(
-                X, new RenewBatch(List.of(new RenewBatch.Item(X, ANN, TTL)), 1_000), bench.table, 1, 0);
+        RenewReply renewed =
+                readers.renew(X, new RenewBatch(List.of(new RenewBatch.Item(X, ANN, TTL)), 1_000), bench.table, 1, 0);
         assertThat(renewed.items().get(0)).isInstanceOf(RenewReply.NotOurs.class);
         bench.states.put("two", Lives.State.OVER);
         LeaseRow stored = bench.read("x");
-        assertThat(ReadVerbs.current(stored, bench.table, bench.settings, bench.settings.clock().read(bench.table)).held())
+        assertThat(ReadVerbs.current(
+                                stored,
+                                bench.table,
+                                bench.settings,
+                                bench.settings.clock().read(bench.table))
+                        .held())
                 .isNull();
         granted(request(CAT, "x"));
         assertThat(bench.table.lives()).as("nothing names the dead").containsExactly("own life");

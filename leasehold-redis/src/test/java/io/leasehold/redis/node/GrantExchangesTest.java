@@ -115,7 +115,9 @@ final class GrantExchangesTest extends NodeExchanges {
         answer(node.acquire(waiting));
         assertThat(ran(LuaScript.ACQUIRE)).hasSize(2);
         assertThat(ran(LuaScript.ACQUIRE).get(0)).hasSize(10);
-        assertThat(last(LuaScript.ACQUIRE).get(10)).as("3 s, and 1.2 times 10 s").isEqualTo("15000");
+        assertThat(last(LuaScript.ACQUIRE).get(10))
+                .as("3 s, and 1.2 times 10 s")
+                .isEqualTo("15000");
         assertThat(last(LuaScript.ACQUIRE).get(12)).as("the claim").isEqualTo("2");
         assertThat(server.listening(last(LuaScript.ACQUIRE).get(11))).isOne();
         answer(node.acquire(waiting));
