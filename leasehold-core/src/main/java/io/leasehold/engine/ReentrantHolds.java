@@ -35,7 +35,7 @@ final class ReentrantHolds {
         volatile boolean endReported;
 
         private final boolean reads;
-        /** What a reader has registered with the lease of its writer, for the lease that follows. */
+        /** The registrations of a reader with the lease of its writer, for the lease that follows. */
         private List<Consumer<LeaseHandle>> registered = List.of();
 
         Counted(LockName name, LeaseHandle lease, int limit) {

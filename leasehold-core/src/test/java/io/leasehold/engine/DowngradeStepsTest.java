@@ -67,11 +67,9 @@ final class DowngradeStepsTest {
     }
 
     private LeaseHandle begun(Grant grant, long ballot, long mark) {
-        return new SharedReads(workshop.context, workshop.queues)
-                .only(
-                        new HeldGrant(NAME.asRead(), grant, 0, ballot, workshop.settings, workshop.context, workshop.queues)
-                                .begin(mark, null),
-                        null);
+        HeldGrant begun = new HeldGrant(
+                NAME.asRead(), grant, 0, ballot, workshop.settings, workshop.context, workshop.queues);
+        return new SharedReads(workshop.context, workshop.queues).only(begun.begin(mark, null), null);
     }
 
     @Test
