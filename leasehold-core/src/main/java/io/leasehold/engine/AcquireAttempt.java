@@ -273,8 +273,9 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             // is repeated.
             AcquireReply unknown = failed(FailureKind.UNKNOWN, e, answer.ballot());
             on(new AcquireMachine.Replied(unknown, context.random()));
+        } finally {
+            afterAnswer.run();
         }
-        afterAnswer.run();
     }
 
     /** Whether the attempt waits for its turn in this process, and has sent nothing. */

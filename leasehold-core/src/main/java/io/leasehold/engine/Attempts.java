@@ -216,11 +216,6 @@ final class Attempts {
         return new HeldGrant(name, grant, 0, grant.tokens().last(), settings, context, queues).begin(mark, asked);
     }
 
-    /** Reports to the readers of a lock that an operator may have taken it. */
-    void readersTakenAway(LockName readers) {
-        reads.holds(readers).forEach(hold -> hold.owner().on(new GrantMachine.SuspectedForce()));
-    }
-
     /** Ends the write lease, and begins a read lease in its place. Completes on any thread. */
     CompletableFuture<LeaseHandle> downgrade(LeaseHandle writer) {
         ActiveLease state = writer.state();

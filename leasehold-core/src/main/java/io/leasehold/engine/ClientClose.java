@@ -82,14 +82,15 @@ final class ClientClose {
 
     /**
      * Whether nothing is in progress. The order of the checks follows the life of a grant. A grant is among the holds
-     * before its attempt is over. Its end is recorded when it is decided, and the retrier has it before that record is
-     * removed.
+     * before its attempt is over, and before the retrier loses the downgrade from which it comes. Its end is recorded
+     * when it is decided, and the retrier has it before that record is removed.
      */
     private boolean isQuiet() {
         boolean noneAsks = attempts.isIdle();
+        boolean noneIsRepeated = context.retrier().isIdle();
         endStragglers();
         boolean noneEnds = context.holds().hasNoneEnding();
-        return noneAsks && noneEnds && context.retrier().isIdle();
+        return noneAsks && noneIsRepeated && noneEnds && context.retrier().isIdle();
     }
 
     /**

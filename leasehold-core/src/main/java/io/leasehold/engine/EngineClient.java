@@ -106,13 +106,12 @@ public final class EngineClient implements LockClient {
             LocalQueues.Passable held = queues.held(name);
             if (held != null) {
                 held.on(new GrantMachine.SuspectedForce());
-            } else if (name.isPermits()) {
-                context.holds().all().stream()
-                        .filter(permit -> permit.name().equals(name))
-                        .forEach(permit -> permit.on(new GrantMachine.SuspectedForce()));
-            } else {
-                attempts.readersTakenAway(name.asRead());
+                return;
             }
+            LockName shared = name.isPermits() ? name : name.asRead();
+            context.holds().all().stream()
+                    .filter(hold -> hold.name().equals(shared))
+                    .forEach(hold -> hold.on(new GrantMachine.SuspectedForce()));
         }
 
         @Override

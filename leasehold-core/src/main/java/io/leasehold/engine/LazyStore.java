@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
@@ -335,6 +336,11 @@ public final class LazyStore implements LockStore {
 
         @Override
         public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
+            return failed();
+        }
+
+        @Override
+        public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
             return failed();
         }
 

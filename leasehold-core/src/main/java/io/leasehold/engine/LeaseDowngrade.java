@@ -115,10 +115,12 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
     @Override
     public CompletableFuture<ReleaseOutcome> send(
             OwnerToken owner, @Nullable GrantTokens tokens, long token, long validUntilAtNanos) {
+        AttemptNews begun =
+                new AttemptNews(name.asRead(), context, context.runtime().nanoTime());
         synchronized (this) {
             writer = new Writer(owner, validUntilAtNanos);
             ballot = GrantTokens.highestBallot(tokens, token);
-            news = new AttemptNews(name.asRead(), context, context.runtime().nanoTime());
+            news = begun;
         }
         context.retrier().began(this);
         ask();
@@ -230,14 +232,23 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
             sentMark = mark;
             highestBallot = ballot;
         }
-        LeaseHandle lease = beginning.of(grant, highestBallot, sentMark);
+        LeaseHandle lease;
+        try {
+            lease = beginning.of(grant, highestBallot, sentMark);
+        } catch (RuntimeException | Error e) {
+            // The release of its owner token may be on its way: another request could be granted before it arrives.
+            giveUp(e);
+            return;
+        }
         if (!end()) {
             // The client has closed meanwhile.
             lease.giveBackUnseen();
             return;
         }
         over(ReleaseOutcome.DOWNGRADED, AttemptOutcome.ACQUIRED);
-        result.complete(lease);
+        if (!result.complete(lease)) {
+            lease.giveBackUnseen();
+        }
     }
 
     private void again(LockStoreException why, long retryNanos, boolean isFinal) {

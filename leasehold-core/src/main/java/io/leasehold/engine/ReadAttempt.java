@@ -96,8 +96,15 @@ final class ReadAttempt extends PendingAttempt<Lease> {
             return;
         }
         AcquireMachine.Outcome outcome = callers.outcomeSoFar();
-        if (callers.leave(this).isLeft()) {
+        if (!callers.leave(this).isLeft()) {
+            return;
+        }
+        try {
             timedOut(outcome);
+        } catch (RuntimeException | Error e) {
+            // It has left, so nothing else delivers an outcome.
+            failed(AttemptOutcome.ERROR, e);
+            throw e;
         }
     }
 
@@ -130,8 +137,11 @@ final class ReadAttempt extends PendingAttempt<Lease> {
     }
 
     void failed(AttemptOutcome outcome, Throwable error) {
-        deliver(outcome);
-        result.completeExceptionally(error);
+        try {
+            deliver(outcome);
+        } finally {
+            result.completeExceptionally(error);
+        }
     }
 
     private void deliver(AttemptOutcome outcome) {

@@ -48,7 +48,7 @@ final class ReadWritePair {
         @Override
         public boolean enteredBeside() {
             ReentrantHolds.Counted reading = reading();
-            if (reading != null && reading.endReported) {
+            if (reading != null && reading.isEndReported()) {
                 // This thread was told of its end, and may have left its section without an unlock().
                 holds.end(name.asRead());
                 reading.lease.release();
@@ -70,17 +70,25 @@ final class ReadWritePair {
         private ReleaseOutcome downgrade(ReentrantHolds.Counted held, ReentrantHolds.Counted reading) {
             // Until a read lease has begun, the read lock is lost.
             reading.endReported = true;
+            if (held.lease.state().cause() != null) {
+                return held.lease.release();
+            }
             LeaseHandle lease;
             try {
                 lease = Futures.join(attempts.context().runtime(), attempts.downgrade(held.lease));
             } catch (LeaseLostException e) {
                 return held.lease.release();
+            } catch (RuntimeException | Error e) {
+                if (held.lease.state().isUnreleased()) {
+                    // It was refused before anything changed, and no hold of this thread has the lease any more.
+                    Futures.guarded("the release of a lock that was not downgraded", held.lease::release);
+                }
+                throw e;
             }
             Thread thread = Thread.currentThread();
             lease.openedBy(thread);
             lease.state().owner().bindTo(thread);
-            reading.lease = lease;
-            reading.endReported = false;
+            reading.downgraded(lease);
             return ReleaseOutcome.DOWNGRADED;
         }
 
@@ -108,12 +116,13 @@ final class ReadWritePair {
             if (writing == null) {
                 return false;
             }
-            if (writing.endReported) {
+            if (writing.isEndReported()) {
                 holds.end(name);
                 writing.lease.release();
                 return false;
             }
             ReentrantView.reportingLoss(writing, ReentrantView::checkConfirmed);
+            LeaseDowngrade.requireReaders(name, attempts.context().store());
             holds.begin(name.asRead(), writing.lease, writing.limit);
             return true;
         }

@@ -1,8 +1,11 @@
 package io.leasehold.engine;
 
 import io.leasehold.LockName;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The holds of threads through reentrant views, by client, name and thread; shared by all views of a client. */
@@ -31,7 +34,12 @@ final class ReentrantHolds {
         /** Whether its thread was notified of the end; that thread may have left its section without an unlock(). */
         volatile boolean endReported;
 
-        Counted(LeaseHandle lease, int limit) {
+        private final boolean reads;
+        /** The registrations of a reader with the lease of its writer, for the lease that follows. */
+        private List<Consumer<LeaseHandle>> registered = List.of();
+
+        Counted(LockName name, LeaseHandle lease, int limit) {
+            this.reads = name.isRead();
             this.lease = lease;
             this.limit = limit;
         }
@@ -39,6 +47,30 @@ final class ReentrantHolds {
         /** Whether the lease is lost and its thread knows; an unlock then has no effect. */
         private boolean isAbandoned() {
             return endReported && lease.state().cause() != null;
+        }
+
+        /** Whether its thread was notified of the end: by this hold, or by the other one that had the same lease. */
+        boolean isEndReported() {
+            return endReported
+                    || (lease.state().cause() != null && !lease.state().isUnreleased());
+        }
+
+        /** Registers with the lease, and with that which follows a downgrade. */
+        void register(Consumer<LeaseHandle> registration) {
+            registration.accept(lease);
+            if (reads && !lease.lockName().isRead()) {
+                List<Consumer<LeaseHandle>> all = new ArrayList<>(registered);
+                all.add(registration);
+                registered = all;
+            }
+        }
+
+        /** Continues with the lease of a reader. */
+        void downgraded(LeaseHandle reader) {
+            registered.forEach(each -> Futures.guarded("a registration with a lease", () -> each.accept(reader)));
+            registered = List.of();
+            lease = reader;
+            endReported = false;
         }
     }
 
@@ -50,7 +82,7 @@ final class ReentrantHolds {
     /** Begins a hold. The options of the outermost hold count, so the hold keeps its limit. */
     void begin(LockName name, LeaseHandle lease, int limit) {
         Thread thread = Thread.currentThread();
-        holds.put(new Key(name, thread), new Counted(lease, limit));
+        holds.put(new Key(name, thread), new Counted(name, lease, limit));
         lease.state().owner().bindTo(thread);
         if (holds.size() > sweepAbove) {
             holds.entrySet()

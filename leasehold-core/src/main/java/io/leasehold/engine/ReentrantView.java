@@ -98,7 +98,7 @@ final class ReentrantView implements ReentrantLockView {
         if (held == null) {
             return false;
         }
-        if (held.endReported) {
+        if (held.isEndReported()) {
             // This thread was notified, and may have left its section without an unlock(): this is a new hold.
             holds.end(name);
             pair.drop(held);
@@ -202,12 +202,12 @@ final class ReentrantView implements ReentrantLockView {
 
     @Override
     public void onLost(Consumer<? super LossCause> callback) {
-        currentHold().lease.onLost(callback);
+        currentHold().register(lease -> lease.onLost(callback));
     }
 
     @Override
     public void interruptOnLoss() {
-        currentHold().lease.interruptOnLoss();
+        currentHold().register(LeaseHandle::interruptOnLoss);
     }
 
     @Override

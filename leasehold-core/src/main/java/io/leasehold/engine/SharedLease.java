@@ -140,6 +140,9 @@ final class SharedLease extends ActiveLease {
     void leave(ReadShare share) {
         // So that the outcome is that of this moment.
         owner().on(new GrantMachine.EndDue());
+        // Read while the reader still has its share: once it has left, the last one may release the hold.
+        boolean isLost = share.lease().cause() != null;
+        boolean isHeld = !isLost && owner().isHeld();
         GrantMachine.Keeping keeping = share.lease().keeping();
         ReadShares.Departure departure;
         synchronized (this) {
@@ -150,10 +153,11 @@ final class SharedLease extends ActiveLease {
             return;
         }
         if (departure == ReadShares.Departure.LAST) {
-            release().thenAccept(outcome -> share.lease().released(outcome, releaseVotes()));
+            release()
+                    .thenAccept(outcome -> share.lease()
+                            .released(isLost ? ReleaseOutcome.ALREADY_LOST : outcome, releaseVotes()));
             return;
         }
-        boolean isHeld = owner().isHeld();
         share.lease().released(isHeld ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST, List.of());
         departed(departure);
     }

@@ -48,11 +48,11 @@ final class SharedRead {
     }
 
     /** Adds the caller; returns false if it needs another request. */
-    boolean enter(ReadAttempt caller, long nowNanos) {
+    boolean enter(ReadAttempt caller) {
         ReadJoins.Entry entry;
         boolean watches;
         synchronized (this) {
-            entry = joins.enter(caller, nowNanos);
+            entry = joins.enter(caller, now());
             watches = watched;
             if (entry == ReadJoins.Entry.BEGINS || entry == ReadJoins.Entry.WAITS) {
                 caller.entered(this);
@@ -76,13 +76,18 @@ final class SharedRead {
     }
 
     /** Gives the caller a share, if the request was granted a moment ago; returns false if not. */
-    boolean joinGrant(ReadAttempt caller, long nowNanos) {
+    boolean joinGrant(ReadAttempt caller) {
         synchronized (this) {
-            if (!joins.joinsGrant(nowNanos)) {
+            if (!joins.joinsGrant(now())) {
                 return false;
             }
         }
         return share(caller);
+    }
+
+    /** Reads the clock; under the guard, so that no caller comes with a time from before the grant. */
+    private long now() {
+        return attempt.context.runtime().nanoTime();
     }
 
     private boolean share(ReadAttempt caller) {
@@ -106,12 +111,19 @@ final class SharedRead {
         } catch (RuntimeException | Error e) {
             // The first caller receives this failure; the others must not wait for a request that was not sent.
             fail(AttemptOutcome.ERROR, e);
-            attempt.giveUp();
+            if (!isGranted()) {
+                attempt.giveUp();
+            }
             throw e;
         }
         if (attempt.isLocal()) {
             answered();
         }
+    }
+
+    /** Whether callers have received the hold: then they release it. */
+    private synchronized boolean isGranted() {
+        return hold != null;
     }
 
     /** Receives the outcome of the request, before its result. */
@@ -129,12 +141,12 @@ final class SharedRead {
             watched = true;
             waiting = joins.waiting();
         }
-        waiting.forEach(ReadAttempt::watchPatience);
+        waiting.forEach(caller -> Futures.guarded("the patience of a reader", caller::watchPatience));
     }
 
     private void ended(@Nullable Attempt<Lease> end, @Nullable Throwable error) {
         if (end instanceof Attempt.Acquired<Lease> acquired) {
-            granted(LeaseHandle.of(acquired.lease()));
+            grantedOrFailed(LeaseHandle.of(acquired.lease()));
         } else if (end instanceof Attempt.Busy<Lease> busy) {
             close().forEach(caller -> Futures.guarded("a busy lock", () -> caller.busy(busy)));
         } else {
@@ -158,11 +170,21 @@ final class SharedRead {
         }
     }
 
+    private void grantedOrFailed(LeaseHandle handle) {
+        try {
+            granted(handle);
+        } catch (RuntimeException | Error e) {
+            // No caller has a share.
+            Futures.guarded("the return of a shared hold", () -> UnseenHold.giveBack(handle));
+            fail(AttemptOutcome.ERROR, e);
+        }
+    }
+
     private void granted(LeaseHandle handle) {
         SharedLease granted = SharedLease.of(handle);
         List<ReadAttempt> callers;
         synchronized (this) {
-            callers = joins.granted(attempt.context.runtime().nanoTime());
+            callers = joins.granted(now());
             granted.expect(callers.size());
             hold = granted;
         }
@@ -192,6 +214,14 @@ final class SharedRead {
         return attempt.outcomeSoFar();
     }
 
+    private CompletableFuture<?> withdrawn() {
+        try {
+            return attempt.giveUp();
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
     /** Removes a caller that no longer waits. */
     Left leave(ReadAttempt caller) {
         ReadJoins.Departure departure;
@@ -202,8 +232,9 @@ final class SharedRead {
             case DECIDED -> new Left(false, NOTHING);
             case OTHERS_WAIT -> new Left(true, NOTHING);
             case NONE_WAITS -> {
-                reads.remove(this);
-                yield new Left(true, attempt.giveUp());
+                // The caller waits for no other outcome: it must receive its own.
+                Futures.guarded("the end of a shared attempt", () -> reads.remove(this));
+                yield new Left(true, withdrawn());
             }
         };
     }

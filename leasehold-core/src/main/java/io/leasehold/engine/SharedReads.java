@@ -42,14 +42,14 @@ final class SharedReads {
         Key key = new Key(caller.name(), caller.settings.options());
         if (caller.asksOnce()) {
             SharedRead granted = open.get(key);
-            if (granted == null || !granted.joinGrant(caller, now())) {
-                request(caller).enter(caller, now());
+            if (granted == null || !granted.joinGrant(caller)) {
+                request(caller).enter(caller);
             }
             return;
         }
         while (true) {
             SharedRead shared = open.computeIfAbsent(key, same -> request(caller));
-            if (shared.enter(caller, now())) {
+            if (shared.enter(caller)) {
                 return;
             }
             open.remove(key, shared);
@@ -58,10 +58,6 @@ final class SharedReads {
 
     private SharedRead request(ReadAttempt caller) {
         return new SharedRead(caller, this, context, queues);
-    }
-
-    private long now() {
-        return context.runtime().nanoTime();
     }
 
     /** Lets the request contend with those of other options, and at the store. */
@@ -109,14 +105,9 @@ final class SharedReads {
         });
     }
 
-    /** Returns the holds of these readers in this process. */
-    List<SharedLease> holds(LockName readers) {
-        return holds.getOrDefault(readers, List.of());
-    }
-
     /** Whether this thread itself has opened a renewed read lease of this lock, and is the only one that can release it. */
     boolean blocksForever(LockName readers, Thread thread) {
-        for (SharedLease hold : holds(readers)) {
+        for (SharedLease hold : holds.getOrDefault(readers, List.of())) {
             if (hold.blocksForever(thread)) {
                 return true;
             }

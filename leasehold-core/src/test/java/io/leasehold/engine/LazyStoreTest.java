@@ -204,6 +204,7 @@ final class LazyStoreTest {
                 lazy.admin().describe(NAME),
                 lazy.admin().list("*", 10),
                 lazy.admin().waiters(NAME, 10),
+                lazy.admin().readers(NAME, 10),
                 lazy.admin().forceRelease(NAME, null))) {
             assertThat(one).isCompletedExceptionally();
             assertThat(one.handle((answer, error) -> error).join()).isInstanceOf(StoreUnavailableException.class);

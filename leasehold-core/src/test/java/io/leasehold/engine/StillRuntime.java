@@ -44,13 +44,17 @@ final class StillRuntime implements LockRuntime {
     private volatile boolean closed;
     private List<Runnable> held;
     private volatile Runnable beforeAClockIsRead = () -> {};
+    private volatile Runnable afterTheClockIsRead = () -> {};
 
     @Override
     public long nanoTime() {
         beforeAClockIsRead.run();
+        long read;
         synchronized (this) {
-            return nowNanos;
+            read = nowNanos;
         }
+        afterTheClockIsRead.run();
+        return read;
     }
 
     @Override
@@ -64,6 +68,11 @@ final class StillRuntime implements LockRuntime {
     /** Runs this step from now on whenever a thread is about to read a clock. */
     void beforeAClockIsRead(Runnable step) {
         beforeAClockIsRead = step;
+    }
+
+    /** Runs this step from now on whenever a thread has read the monotonic clock, and does not have its result yet. */
+    void afterTheClockIsRead(Runnable step) {
+        afterTheClockIsRead = step;
     }
 
     /** Suspends the machine: the wall clock advances, the monotonic clock does not. */

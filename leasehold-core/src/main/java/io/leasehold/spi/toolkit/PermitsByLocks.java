@@ -323,6 +323,11 @@ public final class PermitsByLocks extends PassingKeeper implements LockStore {
     }
 
     @Override
+    public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        return store.downgrade(request, writer);
+    }
+
+    @Override
     public Duration maxTtl() {
         return store.maxTtl();
     }

@@ -44,6 +44,11 @@ final class SlotAdmin implements StoreAdmin {
     }
 
     @Override
+    public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        return store.admin().readers(name, limit);
+    }
+
+    @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         if (holderId == null || SlotLock.read(name).isEmpty()) {
             return store.admin().forceRelease(name, holderId);

@@ -32,6 +32,11 @@ public abstract class PassingStore extends PassingKeeper implements LockStore {
     }
 
     @Override
+    public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        return store.downgrade(request, writer);
+    }
+
+    @Override
     public Duration maxTtl() {
         return store.maxTtl();
     }
