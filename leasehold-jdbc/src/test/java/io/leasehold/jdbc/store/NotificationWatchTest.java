@@ -127,6 +127,19 @@ class NotificationWatchTest {
     }
 
     @Test
+    void aNotificationWakesReadersAndWritersOfTheLock() throws Exception {
+        NotificationWatch watch = watch(new Told(), () -> DriverManager.getConnection("jdbc:h2:mem:"));
+        awaitReady(watch);
+        OwnerToken reader = OwnerToken.draw(runtime);
+        watch.add(OWNER, List.of(NAME), Long.MAX_VALUE / 4, Long.MAX_VALUE / 4);
+        watch.add(reader, List.of(NAME.asRead()), Long.MAX_VALUE / 4, Long.MAX_VALUE / 4);
+        told.add(NAME.text());
+        assertThat(woken.poll(30, TimeUnit.SECONDS)).isEqualTo(NAME);
+        assertThat(woken.poll(30, TimeUnit.SECONDS)).isEqualTo(NAME.asRead());
+        watch.close();
+    }
+
+    @Test
     void aNameIsAwaitedUntilTheLastOfItsWaitersHasLeft() throws Exception {
         NotificationWatch watch = watch(new Told(), () -> DriverManager.getConnection("jdbc:h2:mem:"));
         awaitReady(watch);
