@@ -111,7 +111,7 @@ class ListShowWhoTest {
         assertThat(cli.run("who", "--json", "nightly report").out())
                 .matches("\\{\"id\":\"\\Q" + holder + "\\E\",\"fencingToken\":" + token
                         + ",\"remainingTtlMs\":\\d+,\"ends\":\"by-ttl\",\"user\":\"" + user()
-                        + "\",\"command\":\"sh\",\"client\":\\{\"host\":.*,\"pid\":" + pid
+                        + "\",\"command\":\"sh\",\"readers\":\\[],\"client\":\\{\"host\":.*,\"pid\":" + pid
                         + ",.*},\"waiters\":null}\n");
         assertThat(cli.run("show", "nightly report").out()).contains("process   " + pid + " on ", "renewals  ");
     }
@@ -130,7 +130,7 @@ class ListShowWhoTest {
         assertThat(show.out()).contains("state     free").doesNotContain("holder", "token");
         StartedCli json = cli.run("show", "--json", lock);
         assertThat(json.exitCode()).isEqualTo(ExitCode.FOUND.code());
-        assertThat(json.out()).endsWith("\"holder\":null,\"client\":null,\"waiters\":null}\n");
+        assertThat(json.out()).endsWith("\"holder\":null,\"readers\":[],\"client\":null,\"waiters\":null}\n");
         assertSays(0, cli.run("ls", "--json"));
     }
 

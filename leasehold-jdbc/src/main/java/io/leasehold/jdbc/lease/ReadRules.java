@@ -187,7 +187,7 @@ public final class ReadRules {
         if (row == null) {
             return true;
         }
-        return row.held() == null || row.isRead()
+        return (row.held() == null || row.isRead())
                 ? !isKeptForWriter(row, owner, now, LeaseRules.CLAIM)
                 : row.waiter() == null;
     }

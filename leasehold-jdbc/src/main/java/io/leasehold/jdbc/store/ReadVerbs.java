@@ -23,6 +23,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -199,7 +200,8 @@ final class ReadVerbs {
         ReadRules.Change change =
                 ReadRules.release(locked.row(), locked.readers(), owner, request.ballot(), locked.now());
         boolean isFreed = locked.row().held() != null && change.row().held() == null;
-        boolean hasLeft = locked.row().waiter() != change.row().waiter();
+        boolean hasLeft =
+                !Objects.equals(locked.row().waiter(), change.row().waiter());
         if (!change.row().equals(locked.row()) || !change.readers().equals(locked.readers())) {
             store(change.row(), change.readers(), locked, table);
         }
