@@ -134,14 +134,14 @@ class ReadScriptsWalkTest {
 
         private void begin(int who) {
             owners[who] = draw();
-            reads[who] = random.nextInt(isShort ? 12 : 3) > 0;
+            reads[who] = random.nextInt(isShort ? 6 : 3) > 0;
             proposed[who] = 0;
         }
 
         void run() {
             model.fence = bench.now() + AHEAD;
             redis.set(bench.fence, Long.toString(model.fence), SetArgs.Builder.px(60_000));
-            for (int i = 0; i < (isShort ? 2 : 1) * STEPS; i++) {
+            for (int i = 0; i < (isShort ? 3 : 1) * STEPS; i++) {
                 step(random.nextInt(owners.length));
                 compare();
             }
@@ -270,11 +270,12 @@ class ReadScriptsWalkTest {
 
         /** The end of a reader, or of the place of a waiter, as if its time was over. */
         private void timePasses() {
-            if (isShort && model.writer != null) {
+            if (isShort && model.writer != null && model.line.size() > 5) {
                 steps.add("crash " + model.writer);
                 seen.merge("crashed", 1, Integer::sum);
                 model.writer = null;
                 redis.del(bench.lock);
+                acquire(List.of(owners).indexOf(model.line.get(0).owner()));
             } else if (random.nextBoolean() && !model.readers.isEmpty()) {
                 String reader = pick(new ArrayList<>(model.readers.keySet()));
                 steps.add("expire " + reader);
