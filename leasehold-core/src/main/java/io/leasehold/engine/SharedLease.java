@@ -154,8 +154,8 @@ final class SharedLease extends ActiveLease {
         }
         if (departure == ReadShares.Departure.LAST) {
             release()
-                    .thenAccept(outcome -> share.lease()
-                            .released(isLost ? ReleaseOutcome.ALREADY_LOST : outcome, releaseVotes()));
+                    .thenAccept(outcome ->
+                            share.lease().released(isLost ? ReleaseOutcome.ALREADY_LOST : outcome, releaseVotes()));
             return;
         }
         share.lease().released(isHeld ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST, List.of());

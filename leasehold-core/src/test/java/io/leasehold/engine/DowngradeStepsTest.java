@@ -40,18 +40,18 @@ final class DowngradeStepsTest {
     private final List<String> news = new ArrayList<>();
     private LeaseDowngrade downgrade;
 
-    private final Workshop workshop =
-            new Workshop(runtime, store, LockOptions.defaults(), List.of(new LockListener() {
-                @Override
-                public void attemptBegan(AttemptBegan event) {
-                    news.add(Thread.holdsLock(downgrade) ? "guarded" : "began");
-                }
-            }));
+    private final Workshop workshop = new Workshop(runtime, store, LockOptions.defaults(), List.of(new LockListener() {
+        @Override
+        public void attemptBegan(AttemptBegan event) {
+            news.add(Thread.holdsLock(downgrade) ? "guarded" : "began");
+        }
+    }));
 
     private void send(LeaseDowngrade.Beginning beginning) {
         GrantMachine.Keeping keeping = new GrantMachine.Keeping(runtime.nanoTime(), 0);
         downgrade = new LeaseDowngrade(NAME, keeping, workshop.settings, workshop.context, beginning);
-        downgrade.send(WRITER, null, 5, runtime.nanoTime() + Duration.ofSeconds(20).toNanos());
+        downgrade.send(
+                WRITER, null, 5, runtime.nanoTime() + Duration.ofSeconds(20).toNanos());
     }
 
     private AcquireReply granted(AcquireRequest request) {
@@ -67,8 +67,8 @@ final class DowngradeStepsTest {
     }
 
     private LeaseHandle begun(Grant grant, long ballot, long mark) {
-        HeldGrant begun = new HeldGrant(
-                NAME.asRead(), grant, 0, ballot, workshop.settings, workshop.context, workshop.queues);
+        HeldGrant begun =
+                new HeldGrant(NAME.asRead(), grant, 0, ballot, workshop.settings, workshop.context, workshop.queues);
         return new SharedReads(workshop.context, workshop.queues).only(begun.begin(mark, null), null);
     }
 
@@ -107,9 +107,11 @@ final class DowngradeStepsTest {
         LockClient client = Leasehold.builder().store(store).runtime(runtime).connect();
         CompletableFuture<Lease> one = downgraded(client, "one");
         CompletableFuture<Lease> other = downgraded(client, "other");
-        CompletableFuture<WriteLease> held =
-                client.readWrite("third").write().acquireAsync();
-        store.acquires().get(2).answer().complete(granted(store.acquires().get(2).request()));
+        CompletableFuture<WriteLease> held = client.readWrite("third").write().acquireAsync();
+        store.acquires()
+                .get(2)
+                .answer()
+                .complete(granted(store.acquires().get(2).request()));
         // The news of the close answers the first downgrade, and the close of its read lease answers the second.
         one.thenAccept(lease -> lease.onLost(cause -> grant(1)));
         held.join().onLost(cause -> grant(0));
@@ -124,7 +126,10 @@ final class DowngradeStepsTest {
     private CompletableFuture<Lease> downgraded(LockClient client, String name) {
         int index = store.acquires().size();
         CompletableFuture<WriteLease> wanted = client.readWrite(name).write().acquireAsync();
-        store.acquires().get(index).answer().complete(granted(store.acquires().get(index).request()));
+        store.acquires()
+                .get(index)
+                .answer()
+                .complete(granted(store.acquires().get(index).request()));
         return wanted.join().downgradeAsync();
     }
 }

@@ -238,7 +238,8 @@ final class ReadersEdgesTest {
             AcquireReply answer = own.granted(asked.request());
             AtomicBoolean reached = own.failsToRead(index);
             own.despite(() -> asked.answer().complete(answer));
-            List<OwnerToken> granted = new ArrayList<>(List.of(own.store.acquires().get(0).request().owner()));
+            List<OwnerToken> granted = new ArrayList<>(
+                    List.of(own.store.acquires().get(0).request().owner()));
             own.runtime.beforeAClockIsRead(() -> {});
             // A request whose answer could not be processed is repeated.
             own.runtime.pass(Duration.ofSeconds(1));
@@ -268,8 +269,12 @@ final class ReadersEdgesTest {
         bench.asks();
         AtomicBoolean told = new AtomicBoolean();
         bench.runtime.beforeAClockIsRead(() -> {
-            boolean isRegistered =
-                    !((EngineClient) bench.client).attempts().context().holds().all().isEmpty();
+            boolean isRegistered = !((EngineClient) bench.client)
+                    .attempts()
+                    .context()
+                    .holds()
+                    .all()
+                    .isEmpty();
             if (isRegistered && told.compareAndSet(false, true)) {
                 bench.store.ear().takenAway(NAME);
             }

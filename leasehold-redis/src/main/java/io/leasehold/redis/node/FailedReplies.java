@@ -7,6 +7,7 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.toolkit.Failure;
 
 /** The replies of a node to failed requests. */
@@ -28,6 +29,11 @@ final class FailedReplies {
                 ? FailureKind.NO_EFFECT
                 : failure.kind();
         return new ReleaseReply.Failed(kind, failure.error());
+    }
+
+    /** Whether a renewal failed because its slot is moving to another master. */
+    static boolean isOfMigration(RenewReply.Item answer) {
+        return answer instanceof RenewReply.Failed failed && isOfMigration(failed.error());
     }
 
     /** Whether a release failed because its slot is moving to another master. */

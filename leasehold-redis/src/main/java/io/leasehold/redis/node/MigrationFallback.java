@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * of both.
  *
  * <p>Therefore one script raises the fence first, and then another script deletes the lock: a request that arrives in
- * between is stale. These scripts do not touch the queue. The whole release is repeated in the background until the
- * slot is at one server again, and then serves the waiters.
+ * between is stale. A reader is ended with the hash of the readers instead: the lock keeps its ttl, but counts as absent
+ * for every request once no reader is left. These scripts do not touch the queue. The whole release is repeated in the
+ * background until the slot is at one server again, and then serves the waiters.
  */
 final class MigrationFallback {
 

@@ -145,9 +145,10 @@ final class RedisReaders {
                         }),
                         (reply, link) -> replies.forceRelease(reply, what))
                 .thenCompose(removed -> CompletableFuture.allOf(removed.stream()
+                                .flatMap(List::stream)
                                 .distinct()
                                 .map(holder -> tellTaken.tell(name.asRead(), holder))
                                 .toArray(CompletableFuture<?>[]::new))
-                        .thenApply(told -> !removed.isEmpty()));
+                        .thenApply(told -> removed.isPresent()));
     }
 }

@@ -16,7 +16,7 @@ import java.util.function.Function;
  * before the first answer; the answers are in the order of the batch.
  *
  * <p>While a slot moves, its keys are at two servers, and no script may use keys of both. Then each renewal is sent
- * alone.
+ * alone, and that of a reader as two scripts of one key each.
  */
 final class RenewalGroups {
 
@@ -118,7 +118,7 @@ final class RenewalGroups {
             return first;
         }
         return first.thenCompose(answers -> {
-            if (!(answers.get(0) instanceof RenewReply.Failed failed && FailedReplies.isOfMigration(failed.error()))) {
+            if (!FailedReplies.isOfMigration(answers.get(0))) {
                 return CompletableFuture.completedFuture(answers);
             }
             List<CompletableFuture<List<RenewReply.Item>>> each = new ArrayList<>(together);

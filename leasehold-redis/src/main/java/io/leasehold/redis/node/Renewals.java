@@ -59,13 +59,44 @@ final class Renewals {
         Object subject = items.size() == 1
                 ? new Requests.Subject("renew", first)
                 : "renew " + items.size() + kind + ", among them \"" + first + "\"";
+        ScriptCall together = new ScriptCall(script, keysOf(group, first.isRead()), arguments(items));
         long sentAtNanos = runtime.nanoTime();
+        CompletableFuture<List<RenewReply.Item>> answers = run(subject, together, items, sentAtNanos, timeoutNanos);
+        if (!first.isRead() || items.size() > 1) {
+            return answers;
+        }
+        return answers.thenCompose(answer -> FailedReplies.isOfMigration(answer.get(0))
+                ? apart(subject, group, sentAtNanos, timeoutNanos)
+                : CompletableFuture.completedFuture(answer));
+    }
+
+    private CompletableFuture<List<RenewReply.Item>> run(
+            Object subject, ScriptCall call, List<RenewBatch.Item> items, long sentAtNanos, long timeoutNanos) {
         return requests.run(
                 subject,
                 timeoutNanos,
-                new ScriptCall(script, keysOf(group, first.isRead()), arguments(items)),
+                call,
                 (reply, link) -> decoder.renew(reply, items, sentAtNanos),
                 failure -> Collections.nCopies(items.size(), new RenewReply.Failed(failure.error())));
+    }
+
+    /**
+     * Renews one reader whose keys are at two servers: first the lock, which would go to a writer if it ended before its
+     * last reader.
+     */
+    private CompletableFuture<List<RenewReply.Item>> apart(
+            Object subject, RenewalGroups.Group group, long sentAtNanos, long timeoutNanos) {
+        List<RenewBatch.Item> items = group.items();
+        String lock = group.keys().get(0);
+        String[] arguments = arguments(items);
+        ScriptCall ofLock =
+                new ScriptCall(LuaScript.RENEW, new String[] {lock}, new String[] {arguments[0], LockValue.READERS});
+        ScriptCall ofReader =
+                new ScriptCall(LuaScript.READ_RENEW_KEY, new String[] {KeyLayout.readers(lock)}, arguments);
+        return run(subject, ofLock, items, sentAtNanos, timeoutNanos)
+                .thenCompose(answer -> answer.get(0) instanceof RenewReply.Renewed
+                        ? run(subject, ofReader, items, sentAtNanos, timeoutNanos)
+                        : CompletableFuture.completedFuture(answer));
     }
 
     private static String[] keysOf(RenewalGroups.Group group, boolean read) {

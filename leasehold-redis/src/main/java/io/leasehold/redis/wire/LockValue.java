@@ -18,6 +18,9 @@ public final class LockValue {
     /** The holder id that Leasehold shows for every foreign client. */
     public static final String FOREIGN = "foreign client";
 
+    /** The whole value while readers hold the lock; it belongs to no owner token. */
+    public static final String READERS = "0".repeat(40) + "::readers";
+
     private static final int MAX_SHOWN = 200;
 
     private LockValue() {}

@@ -76,6 +76,8 @@ public final class LuaScript {
     public static final LuaScript READ_RELEASE_KEY = load("read_release_key.lua");
     /** Extends readers by one ttl. */
     public static final LuaScript READ_RENEW = load("read_renew.lua");
+    /** Extends a reader with the key of the readers alone, while the slot moves to another master. */
+    public static final LuaScript READ_RENEW_KEY = load("read_renew_key.lua");
     /** Makes a reader of a writer. */
     public static final LuaScript READ_DOWNGRADE = load("read_downgrade.lua");
     /** Lists the readers of a lock. */
@@ -125,6 +127,7 @@ public final class LuaScript {
             READ_RELEASE,
             READ_RELEASE_KEY,
             READ_RENEW,
+            READ_RENEW_KEY,
             READ_DOWNGRADE,
             READ_INSPECT,
             READ_FORCE_RELEASE,

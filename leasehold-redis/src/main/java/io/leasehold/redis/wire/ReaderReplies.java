@@ -6,6 +6,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.toolkit.Failure;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Reads the replies of the scripts for readers. As {@link ReplyDecoder}, which reads the replies that are the same for
@@ -50,15 +51,18 @@ public final class ReaderReplies {
      *
      * @throws LockStoreException if another program wrote a key
      */
-    public List<String> forceRelease(List<?> reply, Object what) {
+    public Optional<List<String>> forceRelease(List<?> reply, Object what) {
         refuseBroken(reply, what);
         decoder.heed(reply);
+        if (reply.get(0).equals("none")) {
+            return Optional.empty();
+        }
         int end = reply.size() > 2 && reply.get(reply.size() - 2).equals("besides") ? reply.size() - 2 : reply.size();
         List<String> removed = new ArrayList<>();
         for (int i = 1; i < end; i++) {
             removed.add(text(reply, i));
         }
-        return removed;
+        return Optional.of(removed);
     }
 
     private void refuseBroken(List<?> reply, Object what) {

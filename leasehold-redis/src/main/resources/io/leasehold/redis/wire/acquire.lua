@@ -8,7 +8,7 @@
 --   3  queued
 --   4  behind
 --   5  wanted
---   6  readers: see shared/readers.lua; used only if a reader waits
+--   6  readers: see shared/readers.lua; used only if readers hold the lock or wait
 -- ARGV (numbers are decimal strings)
 --   1  value: "<owner token>:<candidate>:<holder id>"; the owner token is 40 lower-case hexadecimal digits
 --   2  ttl in ms
@@ -122,7 +122,7 @@ end
 -- shared: readers
 
 local ahead = false
-if queued and (not value or value == MARKER) then
+if value == MARKER or (queued and not value) then
   if not fence_text and redis.call('EXISTS', FENCE) == 1 then
     return broken(FENCE)
   end

@@ -12,6 +12,7 @@
 --   {"stale", now, floor}                       the candidate does not exceed the floor of readers
 --   {"refused", now, limit}, {"held", ...}, {"queued", ...}, {"broken", ...}, {"version", ...}: as acquire.lua
 --   A reply may end with "besides", error: the command that was refused while others were served
+--   A grant also serves the readers behind the caller.
 -- Errors
 --   Those of Redis. After an error, the caller is no reader unless it was one before.
 
@@ -46,20 +47,10 @@ end
 
 -- shared: readers
 
--- The first reader reads the whole hash, which then has few fields: so a missing right to HGETALL refuses it, and not its release.
-local found = {}
-if value == MARKER then
-  found = try('HMGET', READERS, 'all', owner)
-elseif not value then
-  local all = try('HGETALL', READERS)
-  for i = 1, all and #all or 0, 2 do
-    found[1] = all[i] == 'all' and all[i + 1] or found[1]
-  end
-  found = all and found
-else
-  found = try('HMGET', READERS, 'all')
-end
-if not found then
+-- A reader that may not do this could not be ended: it is refused before it waits or holds. The key is absent or no hash.
+try('HGETALL', QUEUED)
+local found = try('HMGET', READERS, 'all', owner)
+if not found or refusal then
   return refusal or broken(READERS)
 end
 know(found[1], fence)
@@ -102,31 +93,22 @@ local function grant(own_ends, token, refusable)
     ours = readers_end == 0
     return nil
   end
+  readers_end, fence, fence_text, ours = math.max(ends, readers_end), raised, digits(raised), false
   return true
 end
 
+local own_ends, token
 if readers_end > 0 then
-  local ends, token = live(found[2])
-  if ends then
-    if not grant(ends, math.max(candidate, tonumber(token)), false) then
-      return refusal or broken(FENCE)
-    end
-    -- The holder no longer waits.
-    if read_queue() then
-      forget(owner)
-      write_queue()
-    end
-    return with_refusal({'yes', digits(now)})
-  end
+  own_ends, token = live(found[2])
 end
-
-if not read_queue() then
+if not read_queue() and not own_ends then
   return not_a_queue(QUEUED, queued)
 end
 
 local is_open = readers_end > 0 or ours or (not value and redis.call('EXISTS', LOCK) == 0)
 local is_next = is_open
 local ahead = false
+local serve_others
 if queued and is_open then
 
 -- shared: tell
@@ -137,23 +119,32 @@ if queued and is_open then
 
 -- shared: serve
 
-  local raised
-  is_next, raised = serve_first(owner, fence, true)
-  fence = raised or fence
-  if refusal then
-    if ours then
-      redis.call('DEL', LOCK)
+  serve_others = serve_first
+  if not own_ends then
+    local raised
+    is_next, raised = serve_first(owner, fence, true)
+    fence = raised or fence
+    if refusal then
+      if ours then
+        redis.call('DEL', LOCK)
+      end
+      return refusal
     end
-    return refusal
+    ahead = not is_next and not handed and is_freed()
   end
-  ahead = not is_next and not handed and is_freed()
 end
 if is_next then
-  local granted = grant(0, candidate, not queued)
+  local granted = grant(own_ends or 0, math.max(candidate, tonumber(token or 0)), not queued and not own_ends)
   if granted then
+    -- The holder no longer waits; those behind it share the lock now.
     forget(owner)
+    if serve_others and not is_empty() and not refusal then
+      serve_others('', fence, true)
+    end
     write_queue()
     return with_refusal({'yes', digits(now)})
+  elseif own_ends then
+    return refusal or broken(FENCE)
   elseif granted == nil then
     if ours then
       redis.call('DEL', LOCK)

@@ -52,8 +52,10 @@ local fence = number_in(fence_text)
 if not fence or (not fence_text and redis.call('EXISTS', FENCE) == 1) then
   return broken(FENCE)
 end
+-- A reader that may not do this could not be ended. The key is absent or no hash.
+try('HGETALL', QUEUED)
 local found = try('HMGET', READERS, 'all', owner)
-if not found then
+if not found or refusal then
   return refusal or broken(READERS)
 end
 know(found[1], fence)

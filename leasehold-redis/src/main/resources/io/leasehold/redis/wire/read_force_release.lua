@@ -7,7 +7,8 @@
 -- ARGV
 --   1  the holder whose holds are removed: an id, or empty for all readers
 -- Replies
---   {"removed", holder id, holder id ...}  these holds are gone; may end with "besides", error
+--   {"removed", holder id, holder id ...}  these holds are gone; may end with "besides", error. No id: all readers were asked for,
+--                                          and there was none but the value of readers, which is gone
 --   {"none"}                               no such reader holds the lock
 --   {"broken", now, key, type}             a side key has a foreign value
 -- Errors
@@ -57,7 +58,7 @@ if not removed then
 end
 local answer = {'none'}
 local raised = fence
-if #removed > 0 then
+if #removed > 0 or (ours and wanted == '') then
   answer = {'removed', unpack(removed, 1, 1000)}
   -- Both floors: a fence ahead of TIME is the fence of those readers, whose late copies must not be granted either.
   raised = end_at(math.max(now, fence), fence)

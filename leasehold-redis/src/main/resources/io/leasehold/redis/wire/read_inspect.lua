@@ -27,11 +27,18 @@ if found.err then
   return found.err:find('WRONGTYPE', 1, true) and {'broken', digits(now), READERS, redis.call('TYPE', READERS).ok} or found
 end
 local most = 1 + 2 * number_in(ARGV[1])
+-- How much later than written the readers end: see know in shared/readers.lua.
+local shift = 0
+for i = 1, #found, 2 do
+  local latest = found[i] == 'all' and found[i + 1]:match(' ([1-9]%d*)$')
+  shift = latest and math.max(0, now + redis.call('PTTL', LOCK) * 1000 - tonumber(latest)) or shift
+end
 for i = 1, #found, 2 do
   local ends, token, holder = found[i + 1]:match('^(%d+) (%d+) (.*)$')
-  if found[i] ~= 'all' and ends and tonumber(ends) > now and #reply < most then
+  local left = ends and tonumber(ends) + shift - now
+  if found[i] ~= 'all' and ends and left > 0 and #reply < most then
     reply[#reply + 1] = token .. ':' .. holder
-    reply[#reply + 1] = digits(math.ceil((tonumber(ends) - now) / 1000))
+    reply[#reply + 1] = digits(math.ceil(left / 1000))
   end
 end
 return reply

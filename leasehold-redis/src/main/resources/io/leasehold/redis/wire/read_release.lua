@@ -53,13 +53,26 @@ if fence and not fence_text and redis.call('EXISTS', FENCE) == 1 then
   fence = nil
 end
 local stored = fence
-local removed = remove_readers(fence or 0, function(reader)
-  return reader == owner
-end)
-if not removed then
-  return refusal or {'broken', digits(now), READERS, redis.call('TYPE', READERS).ok}
+local removed
+if value == MARKER then
+  removed = remove_readers(fence or 0, function(reader)
+    return reader == owner
+  end)
+  local own = refusal and redis.pcall('HMGET', READERS, 'all', owner)
+  if own and not own.err and not own[2] then
+    -- A waiter that lacks a right, and could therefore not become a reader, leaves the queue all the same.
+    refusal, removed = nil, {}
+    know(own[1], fence or 0)
+  end
+else
+  removed = know_readers(fence or 0) and {}
 end
-local released = #removed > 0
+if refusal then
+  return refusal
+end
+-- Another program's key ends no reader, but the waiter must not keep its place.
+local is_foreign = not removed
+local released = removed and #removed > 0
 if not refusal then
   local limit = math.max(fence or 0, now) + BOUND
   local raised = end_at(math.min(ballot, limit), fence or 0)
@@ -87,5 +100,8 @@ end
 write_queue()
 if refusal and not released then
   return refusal
+end
+if is_foreign then
+  return {'broken', digits(now), READERS, redis.call('TYPE', READERS).ok}
 end
 return with_refusal({released and 'released' or 'not-ours'})

@@ -24,10 +24,20 @@ if found.err then
   return found.err:find('WRONGTYPE', 1, true) and {'broken', digits(now), READERS, redis.call('TYPE', READERS).ok} or found
 end
 local ended = redis.call('HDEL', READERS, ARGV[1])
-local floor, rest = (found[1] or ''):match('^(%d+)( .*)$')
--- A ballot above the fence of this field has raised the fence, which then is the floor.
-if floor and ballot > tonumber(floor) and ballot <= tonumber(rest:match('^ (%d+) ')) then
-  redis.call('HSET', READERS, 'all', digits(ballot) .. rest)
+local floor, fence, latest = (found[1] or ''):match('^(%d+) (%d+) (%d+)$')
+if floor then
+  -- A ballot above the fence of this field has raised the fence, which then is the floor.
+  if ballot > tonumber(floor) and ballot <= tonumber(fence) then
+    floor = digits(ballot)
+  end
+  -- Without any reader the lock counts as absent, although it still has a ttl.
+  if ended == 1 and redis.call('HLEN', READERS) == 1 then
+    latest = '0'
+  end
+  local all = floor .. ' ' .. fence .. ' ' .. latest
+  if all ~= found[1] then
+    redis.call('HSET', READERS, 'all', all)
+  end
 end
 local ends = (found[2] or ''):match('^(%d+) ')
 return {ended == 1 and ends and tonumber(ends) > now and 'released' or 'not-ours'}

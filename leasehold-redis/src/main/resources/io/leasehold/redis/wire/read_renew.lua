@@ -1,6 +1,6 @@
 -- read_renew.lua, Leasehold wire format 2
 -- Keeps readers that still hold their locks for one ttl more; touches nothing else, and never shortens a hold. The lock then ends
--- with its last reader, as before.
+-- no earlier than its last reader: the script also extends a lock alone, which another program or another clock let end sooner.
 --
 -- KEYS, two for each reader i; the same keys may come several times
 --   2i-1  lock
@@ -10,6 +10,7 @@
 --   none but those that concern the whole script: one foreign key does not stop the others
 
 local RETENTION_MS = 60000 -- as RETENTION in acquire.lua
+local SKEW = 5000 -- us: as in shared/readers.lua
 local MARKER = string.rep('0', 40) .. '::readers'
 
 local time = redis.call('TIME')
@@ -25,38 +26,69 @@ local function try(command, ...)
   return nil, foreign and 0 or answer.err .. " (at the '" .. command:lower() .. "' command)"
 end
 
--- Returns 1 if the reader is kept, 0 if it holds nothing, or an error. The lock is extended before the reader: a lock that ended
--- before its last reader would go to a writer.
+-- Lets all readers end later, since the lock does: see settle in shared/readers.lua. Returns the error, if any.
+local function put_off(readers, shift)
+  local found, err = try('HGETALL', readers)
+  for i = 1, found and #found or 0, 2 do
+    local ends, rest = found[i + 1]:match('^(%d+)( .*)$')
+    if ends and found[i] ~= 'all' and not err then
+      local _
+      _, err = try('HSET', readers, found[i], string.format('%.0f', tonumber(ends) + shift) .. rest)
+    end
+  end
+  return err
+end
+
+-- Lets the lock and the hash last until this time. The lock comes first: one that ended before its last reader would go to a writer.
+-- Returns the error, if any.
+local function keep(lock, readers, last, latest)
+  -- The first write needs no memory; after it, Redis no longer refuses memory to the script.
+  local ms = math.ceil((math.max(last, latest) - now) / 1000) + RETENTION_MS
+  local _, err = try('PEXPIRE', readers, string.format('%.0f', ms))
+  if not err then
+    _, err = try('SET', lock, MARKER, 'PXAT', string.format('%.0f', math.ceil(last / 1000)))
+  end
+  return err
+end
+
+-- Returns 1 if the reader is kept, 0 if it holds nothing, or an error.
 local function extend(lock, readers, owner, ttl)
   local found, err = try('MGET', lock)
   if not found or found[1] ~= MARKER then
     return err or 0
   end
-  found, err = try('HMGET', readers, 'all', owner)
-  if not found then
+  local left
+  left, err = try('PTTL', lock)
+  if left then
+    found, err = try('HMGET', readers, 'all', owner)
+  end
+  if err then
     return err
   end
-  local floors, latest = (found[1] or ''):match('^(%d+ %d+ )(%d+)$')
+  local floors, latest = (found[1] or ''):match('^(%d+ %d+ )([1-9]%d*)$')
   local ends, rest = (found[2] or ''):match('^(%d+)( .*)$')
-  local later = now + ttl * 1000
-  if not ends or not latest or tonumber(ends) <= now then
+  if not ends or not latest then
     return 0
-  elseif later <= tonumber(ends) then
+  end
+  ends, latest = tonumber(ends), tonumber(latest)
+  local later, marked = now + ttl * 1000, left < 0 and latest or now + left * 1000
+  local shift = math.max(0, marked - latest)
+  if ends + shift <= now then
+    return 0
+  end
+  local is_shifted = shift > SKEW
+  local is_short = left < ttl or later > latest + shift
+  if later <= ends and not is_shifted and not is_short then
     return 1
   end
-  local ends_text = string.format('%.0f', later)
-  local written = {owner, ends_text .. rest}
-  if later > tonumber(latest) then
-    -- The first write needs no memory; after it, Redis no longer refuses memory to the script.
-    local _
-    _, err = try('PEXPIRE', readers, string.format('%.0f', ttl + RETENTION_MS))
-    if not err then
-      _, err = try('SET', lock, MARKER, 'PXAT', string.format('%.0f', math.ceil(later / 1000)))
-    end
+  local written = {owner, string.format('%.0f', math.max(later, ends + (is_shifted and shift or 0))) .. rest}
+  if is_short or is_shifted then
+    local last = math.max(later, marked)
+    err = keep(lock, readers, last, latest) or (is_shifted and put_off(readers, shift)) or nil
     if err then
       return err
     end
-    written = {'all', floors .. ends_text, owner, ends_text .. rest}
+    written[3], written[4] = 'all', floors .. string.format('%.0f', last)
   else
     -- This changes nothing and needs no memory.
     redis.pcall('HDEL', readers, '')

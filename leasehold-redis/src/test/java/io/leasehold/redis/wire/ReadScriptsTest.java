@@ -10,9 +10,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.AclSetuserArgs;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.concurrent.BlockingQueue;
@@ -251,10 +253,10 @@ class ReadScriptsTest {
     void aMarkerWhoseReadersHaveEndedCountsAsAbsent() {
         read(ALICE);
         redis().hset(bench.readers, ALICE, "1 1 x");
-        redis().hset(bench.readers, "all", "0 0 1");
+        redis().hset(bench.readers, "all", "0 0 0");
         assertThat(waitToRead(BOB)).isEqualTo("yes");
         redis().hset(bench.readers, BOB, "1 1 x");
-        redis().hset(bench.readers, "all", "0 0 1");
+        redis().hset(bench.readers, "all", "0 0 0");
         redis().set(bench.queued, "2 1 1 0\n" + EVE + " 1 1 " + HEARD + " 0 1 x");
         assertThat(waitToWrite(CAROL)).isEqualTo("yes");
         endWrite(CAROL);
@@ -580,8 +582,92 @@ class ReadScriptsTest {
         assertThat(read(BOB, small)).as("its late copy").isEqualTo("stale");
         assertThat(bench.readReleaseKey(ALICE, large)).containsExactly("released");
         assertThat(redis().get(bench.lock)).as("until the whole release").isEqualTo(MARKER);
+        assertThat(write(CAROL)).as("it counts as absent").isEqualTo("yes");
         assertThat(bench.readRelease(ALICE, large).get(0)).isEqualTo("not-ours");
-        assertThat(redis().exists(bench.lock)).isZero();
+        assertThat(redis().get(bench.lock)).startsWith(CAROL);
+    }
+
+    @Test
+    void theReadersBehindAQueuedReaderShareTheLockWithIt() {
+        write(EVE);
+        for (int i = 10; i < 24; i++) {
+            waitToRead(Integer.toString(i).repeat(20));
+        }
+        waitToWrite(ALICE);
+        waitToRead(BOB);
+        assertThat(bench.queue().owners()).as("some stand behind the front").hasSizeLessThan(16);
+        redis().del(bench.lock);
+        assertThat(waitToRead("10".repeat(20))).isEqualTo("yes");
+        assertThat(bench.liveReaders()).hasSize(14);
+        assertThat(bench.everybody()).containsExactly(ALICE, BOB);
+        assertThat(redis().pttl(bench.lock)).isGreaterThan(15_000L);
+    }
+
+    @Test
+    void oneScriptHandsTheLockToSomeReadersAndTheNextToTheOthers() {
+        write(EVE);
+        for (int i = 100; i < 300; i++) {
+            waitToRead((i + "f").repeat(10));
+        }
+        endWrite(EVE);
+        assertThat(bench.liveReaders()).hasSizeBetween(64, 80);
+        assertThat(read("100f".repeat(10))).as("its confirmation").isEqualTo("yes");
+        assertThat(bench.liveReaders()).hasSizeBetween(128, 160);
+        for (int i = 101; i < 104; i++) {
+            assertThat(read((i + "f").repeat(10))).isEqualTo("yes");
+        }
+        assertThat(bench.liveReaders()).hasSize(200);
+        assertThat(bench.everybody()).isEmpty();
+    }
+
+    @Test
+    void aLineThatIsNoEntryIsDroppedWhileReadersHold() {
+        read(ALICE);
+        long end = bench.now() + 60 * SECOND;
+        redis().set(bench.queued, "2 " + end + " " + end + " 0\nx " + end + " " + end + " y z9 1 x");
+        assertThat(waitToRead(BOB)).isEqualTo("yes");
+        assertThat(redis().exists(bench.queued)).isZero();
+    }
+
+    @Test
+    void aWaiterLeavesThoughAnotherProgramWroteTheKeyOfTheReaders() {
+        write(EVE);
+        waitToRead(ALICE);
+        waitToWrite(BOB);
+        redis().set(bench.readers, "theirs");
+        long ballot = token();
+        assertThat(bench.readRelease(ALICE, ballot)).contains("broken", bench.readers);
+        assertThat(bench.everybody()).containsExactly(BOB);
+        assertThat(bench.storedFence()).isEqualTo(ballot);
+        endWrite(EVE);
+        assertThat(redis().get(bench.lock)).startsWith(BOB);
+    }
+
+    @Test
+    void noClientBecomesAReaderThatMayNotBeEnded() {
+        write(EVE);
+        redis().aclSetuser("default", AclSetuserArgs.Builder.removeCommand(CommandType.HGETALL));
+        try {
+            assertThatThrownBy(() -> waitToRead(ALICE)).hasMessageContaining("hgetall");
+            assertThatThrownBy(() -> bench.downgrade(BOB, token(), EVE)).hasMessageContaining("hgetall");
+            assertThat(redis().exists(bench.queued)).isZero();
+            endWrite(EVE);
+            assertThatThrownBy(() -> read(ALICE)).hasMessageContaining("hgetall");
+        } finally {
+            redis().aclSetuser("default", AclSetuserArgs.Builder.allCommands());
+        }
+        read(CAROL);
+        waitToWrite(EVE);
+        waitToRead(ALICE);
+        redis().aclSetuser("default", AclSetuserArgs.Builder.removeCommand(CommandType.HGETALL));
+        try {
+            assertThat(endRead(ALICE)).as("a waiter withdraws").isEqualTo("not-ours");
+            assertThat(bench.everybody()).containsExactly(EVE);
+        } finally {
+            redis().aclSetuser("default", AclSetuserArgs.Builder.allCommands());
+        }
+        assertThat(bench.liveReaders()).containsOnlyKeys(CAROL);
+        assertThat(endRead(CAROL)).isEqualTo("released");
     }
 
     @Test

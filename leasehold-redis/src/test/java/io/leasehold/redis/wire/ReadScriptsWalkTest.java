@@ -36,6 +36,8 @@ class ReadScriptsWalkTest {
     private static final int WALKS = Integer.getInteger("leasehold.readers.walks", 150);
     private static final int STEPS = 40;
     private static final int OWNERS = 6;
+    /** So many that most of them stand behind a short front of the queue. */
+    private static final int MANY_OWNERS = 14;
     private static final String HEARD = "lock:wake:0123456789abcdef";
     private static final String UNHEARD = "lock:wake:ffffffffffffffff";
     private static final long LONG_MILLIS = 300_000;
@@ -84,6 +86,7 @@ class ReadScriptsWalkTest {
                         "downgrade stale",
                         "late",
                         "several readers",
+                        "crashed",
                         "expired",
                         "dropped");
     }
@@ -107,36 +110,39 @@ class ReadScriptsWalkTest {
         private final Random random;
         private final Map<String, Integer> seen;
         private final List<String> steps = new ArrayList<>();
-        private final String[] owners = new String[OWNERS];
-        private final boolean[] reads = new boolean[OWNERS];
-        private final long[] proposed = new long[OWNERS];
+        private final String[] owners;
+        private final boolean[] reads;
+        private final long[] proposed;
         private final Map<String, Long> endedReaders = new HashMap<>();
         private final Map<String, Long> endedWriters = new HashMap<>();
 
         Walk(int seed, Map<String, Integer> seen) {
             this.isShort = seed % 3 == 0;
+            this.owners = new String[isShort ? MANY_OWNERS : OWNERS];
+            this.reads = new boolean[owners.length];
+            this.proposed = new long[owners.length];
             this.bench = new ScriptBench(server, "reads-" + seed);
             if (isShort) {
                 bench.small();
             }
             this.random = new Random(seed);
             this.seen = seen;
-            for (int i = 0; i < OWNERS; i++) {
+            for (int i = 0; i < owners.length; i++) {
                 begin(i);
             }
         }
 
         private void begin(int who) {
             owners[who] = draw();
-            reads[who] = random.nextInt(3) > 0;
+            reads[who] = random.nextInt(isShort ? 6 : 3) > 0;
             proposed[who] = 0;
         }
 
         void run() {
             model.fence = bench.now() + AHEAD;
             redis.set(bench.fence, Long.toString(model.fence), SetArgs.Builder.px(60_000));
-            for (int i = 0; i < STEPS; i++) {
-                step(random.nextInt(OWNERS));
+            for (int i = 0; i < (isShort ? 3 : 1) * STEPS; i++) {
+                step(random.nextInt(owners.length));
                 compare();
             }
         }
@@ -187,6 +193,9 @@ class ReadScriptsWalkTest {
                         caller.owner(),
                         bench.readAcquire(caller.owner(), candidate, asked),
                         model.acquireAsReader(caller, candidate, waits));
+                if (isShort && model.readers.containsKey(caller.owner())) {
+                    adoptTokens();
+                }
             } else {
                 same(
                         "write",
@@ -194,6 +203,16 @@ class ReadScriptsWalkTest {
                         bench.acquire(caller.owner(), candidate, asked),
                         model.acquire(caller, candidate, waits));
             }
+        }
+
+        /** Waiters behind the front are handed the lock after the caller, which the model does not know: tokens only rise. */
+        private void adoptTokens() {
+            Map<String, Long> tokens = bench.liveReaders();
+            assertThat(tokens.keySet()).as("%s", steps).isEqualTo(model.readers.keySet());
+            tokens.forEach((owner, token) ->
+                    assertThat(token).as("%s", steps).isGreaterThanOrEqualTo(model.readers.get(owner)));
+            assertThat(bench.storedFence()).as("%s", steps).isGreaterThanOrEqualTo(model.fence);
+            model.adopt(tokens, bench.storedFence());
         }
 
         private void end(int who) {
@@ -231,7 +250,7 @@ class ReadScriptsWalkTest {
                     reader,
                     bench.downgrade(reader, candidate, from, proposal(caller, false)),
                     model.downgrade(caller, candidate, from));
-            for (int i = 0; i < OWNERS; i++) {
+            for (int i = 0; i < owners.length; i++) {
                 if (swaps && owners[i].equals(from) && model.readers.containsKey(reader)) {
                     owners[i] = reader;
                     reads[i] = true;
@@ -264,7 +283,13 @@ class ReadScriptsWalkTest {
 
         /** The end of a reader, or of the place of a waiter, as if its time was over. */
         private void timePasses() {
-            if (random.nextBoolean() && !model.readers.isEmpty()) {
+            if (isShort && model.writer != null && model.line.size() > 5) {
+                steps.add("crash " + model.writer);
+                seen.merge("crashed", 1, Integer::sum);
+                model.writer = null;
+                redis.del(bench.lock);
+                acquire(List.of(owners).indexOf(model.line.get(0).owner()));
+            } else if (random.nextBoolean() && !model.readers.isEmpty()) {
                 String reader = pick(new ArrayList<>(model.readers.keySet()));
                 steps.add("expire " + reader);
                 seen.merge("expired", 1, Integer::sum);
@@ -293,7 +318,7 @@ class ReadScriptsWalkTest {
             }
             for (String one : model.handed) {
                 seen.merge(one.equals(model.writer) ? "handed to a writer" : "handed to a reader", 1, Integer::sum);
-                for (int i = 0; i < OWNERS; i++) {
+                for (int i = 0; i < owners.length; i++) {
                     if (owners[i].equals(one)) {
                         proposed[i] = Math.max(proposed[i], model.fence);
                     }

@@ -82,6 +82,12 @@ final class ReaderModel {
         keepFloor(lowest, Math.max(fence, last));
     }
 
+    /** Takes over the tokens of the same readers, and the fence. */
+    void adopt(Map<String, Long> tokens, long newFence) {
+        readers.putAll(tokens);
+        keepFloor(readFloor(), newFence);
+    }
+
     private String join(Waiter caller, boolean waits) {
         if (!waits) {
             return "held";

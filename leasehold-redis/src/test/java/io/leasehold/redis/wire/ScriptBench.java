@@ -342,6 +342,19 @@ final class ScriptBench {
         }
     }
 
+    /**
+     * What a move of the slot does whose target's clock is ahead by this time: the lock keeps its ttl, and the readers end in
+     * the TIME of the former master.
+     */
+    void moveToClockAheadBy(long micros) {
+        server.redis().hgetall(readers).forEach((field, text) -> {
+            String[] parts = text.split(" ", 3);
+            int end = field.equals("all") ? 2 : 0;
+            parts[end] = Long.toString(Long.parseLong(parts[end]) - micros);
+            server.redis().hset(readers, field, String.join(" ", parts));
+        });
+    }
+
     long storedFence() {
         String text = server.redis().get(fence);
         return text == null ? 0 : Long.parseLong(text);

@@ -7,25 +7,29 @@ local function remove_readers(fence, matches)
   if not found then
     return nil
   end
-  local removed, fields, all = {}, {}, nil
-  local latest = 0
+  local all
+  for i = 1, #found, 2 do
+    all = found[i] == 'all' and found[i + 1] or all
+  end
+  know(all, fence)
+  if refusal then
+    return nil
+  end
+  local removed, fields, latest = {}, {}, 0
   for i = 1, #found, 2 do
     local ends, _, holder = live(found[i + 1])
-    if found[i] == 'all' then
-      all = found[i + 1]
-    elseif value ~= MARKER or not ends or matches(found[i], holder) then
+    if found[i] ~= 'all' and (value ~= MARKER or not ends or matches(found[i], holder)) then
       fields[#fields + 1] = found[i]
       if value == MARKER and ends then
         removed[#removed + 1] = holder
       end
-    else
+    elseif found[i] ~= 'all' then
       latest = math.max(latest, ends)
     end
   end
   for i = 1, #fields, 1000 do
     try('HDEL', READERS, unpack(fields, i, math.min(i + 999, #fields)))
   end
-  know(all, fence)
   readers_end = latest
   ours = value == MARKER and latest == 0
   return removed

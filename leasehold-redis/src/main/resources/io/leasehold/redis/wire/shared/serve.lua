@@ -72,7 +72,7 @@ local function serve_first(caller, fence, reads)
       end
     elseif waiter == caller then
       return readers_end == 0, fence
-    elseif readers_end > 0 then
+    elseif waiter and readers_end > 0 then
       return false, fence
     else
       local served = false

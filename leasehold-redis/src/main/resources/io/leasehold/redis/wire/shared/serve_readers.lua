@@ -1,5 +1,9 @@
 -- Serves the readers at the head of the queue: neighbours hold the lock together.
 
+-- From this number of readers on, the next script serves the others, at the latest that with which one of them confirms its hold:
+-- 400 in one script would block the server for 50 to 130 ms.
+local ENOUGH = 64
+
 -- Makes readers of these waiters for their claim times, with tokens above the fence. Those that could not be notified do not stay.
 -- Returns the fence then; nil if nothing could be written.
 local function share(waiters, fence)
@@ -54,6 +58,7 @@ local function serve_readers(caller, fence)
   if not handed and not know_readers(fence) then
     return false, true, fence
   end
+  local shared = 0
   for _ = 1, 64 do
     local waiters, kept, met, from, is_next = {}, {}, false, base, false
     while from <= #text and not is_next do
@@ -85,12 +90,15 @@ local function serve_readers(caller, fence)
       return false, true, fence
     end
     text, base, changed = table.concat(kept) .. text:sub(from), 1, true
+    shared = shared + #waiters
     if is_next then
       return met, #kept > 0, fence
     elseif #kept > 0 then
       return met or behind == 0, true, fence
     elseif is_empty() or refusal then
       return true, false, fence
+    elseif shared >= ENOUGH then
+      return false, true, fence
     end
   end
   return false, false, fence
