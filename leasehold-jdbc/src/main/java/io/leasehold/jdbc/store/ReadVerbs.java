@@ -200,8 +200,7 @@ final class ReadVerbs {
         ReadRules.Change change =
                 ReadRules.release(locked.row(), locked.readers(), owner, request.ballot(), locked.now());
         boolean isFreed = locked.row().held() != null && change.row().held() == null;
-        boolean hasLeft =
-                !Objects.equals(locked.row().waiter(), change.row().waiter());
+        boolean hasLeft = !Objects.equals(locked.row().waiter(), change.row().waiter());
         if (!change.row().equals(locked.row()) || !change.readers().equals(locked.readers())) {
             store(change.row(), change.readers(), locked, table);
         }

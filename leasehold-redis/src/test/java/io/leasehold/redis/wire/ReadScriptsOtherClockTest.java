@@ -42,7 +42,8 @@ class ReadScriptsOtherClockTest {
     }
 
     private String read(String owner, long ttlMillis) {
-        return (String) bench.readAcquire(owner, token(), plain().ttl(ttlMillis)).get(0);
+        return (String)
+                bench.readAcquire(owner, token(), plain().ttl(ttlMillis)).get(0);
     }
 
     private String write(String owner) {
@@ -50,8 +51,9 @@ class ReadScriptsOtherClockTest {
     }
 
     private String waitToWrite(String owner) {
-        return (String) bench.acquire(owner, token(), plain().waiting(60_000, CHANNEL).claiming(0))
-                .get(0);
+        return (String)
+                bench.acquire(owner, token(), plain().waiting(60_000, CHANNEL).claiming(0))
+                        .get(0);
     }
 
     private String end(String owner) {

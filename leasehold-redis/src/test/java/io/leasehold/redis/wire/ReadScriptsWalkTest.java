@@ -38,6 +38,7 @@ class ReadScriptsWalkTest {
     private static final int OWNERS = 6;
     /** So many that most of them stand behind a short front of the queue. */
     private static final int MANY_OWNERS = 14;
+
     private static final String HEARD = "lock:wake:0123456789abcdef";
     private static final String UNHEARD = "lock:wake:ffffffffffffffff";
     private static final long LONG_MILLIS = 300_000;
