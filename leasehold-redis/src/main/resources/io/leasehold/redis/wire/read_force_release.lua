@@ -7,7 +7,7 @@
 -- ARGV
 --   1  the holder whose holds are removed: an id, or empty for all readers
 -- Replies
---   {"removed", holder id, holder id ...}  these holds are gone; may end with "besides", error. No id: all readers were asked for,
+--   {"removed", holder id, holder id ...}  these holds are gone; may end with "besides", error. No id: all readers were to be removed,
 --                                          and there was none but the value of readers, which is gone
 --   {"none"}                               no such reader holds the lock
 --   {"broken", now, key, type}             a side key has a foreign value

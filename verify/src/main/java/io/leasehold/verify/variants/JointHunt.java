@@ -174,6 +174,7 @@ public final class JointHunt {
                             "io.leasehold.engine.ReadJoinsTest",
                             "io.leasehold.engine.ReadSharesTest",
                             "io.leasehold.redis.wire.ReadScriptsTest",
+                            "io.leasehold.redis.wire.ReadScriptsOtherClockTest",
                             "io.leasehold.redis.wire.ReadScriptsWalkTest"))
                     .get();
         }
