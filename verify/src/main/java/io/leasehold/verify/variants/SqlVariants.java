@@ -6,6 +6,7 @@ import java.util.List;
 final class SqlVariants {
 
     private static final String VERBS = "jdbc/store/LeaseVerbs.java";
+    private static final String ROWS = "jdbc/store/TableRows.java";
     private static final String RULES = "jdbc/lease/LeaseRules.java";
 
     private SqlVariants() {}
@@ -16,10 +17,10 @@ final class SqlVariants {
                 new Variant(
                         "sql-prune-by-name",
                         "a row that was idle when it was read is deleted, whatever has changed since",
-                        VERBS,
-                        "row.equals(table.findUnlessLocked(row.name()))",
-                        "table.findUnlessLocked(row.name()) != null"),
-                new Variant("sql-clock-before-the-row", "the time is read before the row is locked", VERBS, """
+                        ROWS,
+                        "row.equals(table.findUnlessLocked(row.name(), one.stored()))",
+                        "table.findUnlessLocked(row.name(), one.stored()) != null"),
+                new Variant("sql-clock-before-the-row", "the time is read before the row is locked", ROWS, """
                         Set<LockName> absent = new HashSet<>();
                                 for (LockName name : names) {
                                     LeaseRow row = table.find(name);
@@ -44,7 +45,7 @@ final class SqlVariants {
                         "sql-whole-row-write",
                         "a row that is not locked is decided on and written as a whole: what another changed meanwhile is"
                                 + " overwritten",
-                        VERBS,
+                        ROWS,
                         """
                         for (LockName name : names) {
                                     LeaseRow row = table.find(name);
@@ -68,25 +69,25 @@ final class SqlVariants {
                 new Variant(
                         "sql-fence-lost-at-delete",
                         "the fence of a deleted row is not kept in the floor",
-                        VERBS,
+                        ROWS,
                         "table.raiseFenceFloor(floor);",
                         ""),
                 new Variant(
                         "sql-floor-ignored",
                         "a row that is created again ignores the floor",
-                        VERBS,
+                        ROWS,
                         "long floor = absent.isEmpty() ? 0 : table.fenceFloor();",
                         "long floor = 0;"),
                 new Variant(
                         "sql-retention-by-the-clients-clock",
                         "the client's clock determines how long a row has been idle",
-                        VERBS,
+                        ROWS,
                         "now.wallMicros() - retention.toNanos() / 1000)",
                         "runtime.wallMillis() * 1000 - retention.toNanos() / 1000)"),
                 new Variant(
                         "sql-held-rows-pruned",
                         "a row is deleted without a check for a hold",
-                        VERBS,
+                        ROWS,
                         "lives.asOf(row, now).held() == null && row.equals",
                         "row.equals"),
                 new Variant(
@@ -106,8 +107,8 @@ final class SqlVariants {
                         "sql-fence-not-counted",
                         "a token is not above the fence of the row",
                         RULES,
-                        "first = Math.max(first, row.fence() + 1);",
-                        "first = Math.max(first, 1);"),
+                        "Math.max(row.fence() + 1, now.wallMicros())",
+                        "Math.max(1, now.wallMicros())"),
                 new Variant(
                         "sql-nobody-told",
                         "a release notifies no waiter",
