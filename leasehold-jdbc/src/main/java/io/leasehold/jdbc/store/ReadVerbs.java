@@ -212,7 +212,11 @@ final class ReadVerbs {
 
     /** The readers that were removed. */
     List<Held> forceRelease(LockName name, @Nullable String holderId, LeaseTable table) throws SQLException {
-        Locked locked = lock(name, table);
+        TableRows.Locked row = rows.lock(List.of(name.asExclusive()), table);
+        if (!row.rows().get(0).isRead()) {
+            return List.of();
+        }
+        Locked locked = readersOf(row, table);
         ReadRules.Change change = ReadRules.forceRelease(locked.row(), locked.readers(), holderId, locked.now());
         if (change == null) {
             return List.of();

@@ -107,8 +107,8 @@ final class SqlVariants {
                         "sql-fence-not-counted",
                         "a token is not above the fence of the row",
                         RULES,
-                        "Math.max(row.fence() + 1, now.wallMicros())",
-                        "Math.max(1, now.wallMicros())"),
+                        "return Math.max(Math.max(1, fence + 1), Math.max(request.seenToken() + 1, now.wallMicros()));",
+                        "return Math.max(1, Math.max(request.seenToken() + 1, now.wallMicros()));"),
                 new Variant(
                         "sql-nobody-told",
                         "a release notifies no waiter",
