@@ -137,6 +137,22 @@ final class LeakSearchTest {
                 .containsExactly(tuple(Leak.Kind.HOLDER_GONE, subject), tuple(Leak.Kind.HELD_TOO_LONG, subject));
     }
 
+    /** A client may have several holds of readers: the one with the larger token is the younger. */
+    @Test
+    void theReadersOfAClientAreItsHoldsInTheOrderOfTheirTokens() {
+        store.tells(A, holder("readers", 9));
+        Instant now = Instant.ofEpochMilli(runtime.wallMillis());
+        String listed = ClientRecord.listed(A.asRead());
+        List<ClientHold> holds = List.of(
+                new ClientHold(listed, "oldest", now.minus(HOUR.multipliedBy(2)), 3),
+                new ClientHold(listed, "young", now, 3));
+        clients.put(OURS, new ClientRecord(OURS, "host", 7, "", now, holds));
+        store.readers.add(holder(OURS, 9));
+        store.readers.add(holder(OURS, 4));
+        assertThat(leaks()).singleElement().satisfies(leak -> assertThat(leak.detail())
+                .contains("thread \"oldest\""));
+    }
+
     @Test
     void permitsAreSearchedSlotBySlot() {
         Slots slots = new Slots();

@@ -300,6 +300,49 @@ final class InMemoryReadersTest {
         assertStale(propose(READ, two, late));
     }
 
+    @Test
+    void aRepeatedDowngradeHasTheTokenOfItsLastBallot() {
+        OwnerToken writer = owner();
+        OwnerToken reader = owner();
+        assertYes(propose(WRITE, writer));
+        assertYes(downgrade(reader, writer));
+        ballot += 10;
+        assertYes(downgrade(reader, writer));
+        long last = ballot;
+        release(READ, reader, 0);
+        assertStale(propose(WRITE, owner(), last));
+    }
+
+    /** A repeated request with a shorter ttl, or one that arrives late, does not shorten the hold. */
+    @Test
+    void noRequestOfAReaderShortensItsHold() {
+        OwnerToken reader = owner();
+        assertYes(propose(READ, reader));
+        AcquireRequest shorter =
+                AcquireRequest.exclusive(List.of(READ), reader, "host/1/" + reader.attemptId(), SECOND, SECOND);
+        assertYes(node.acquire(new Ballot(shorter, ++ballot, 1)).join());
+        clock.pass(Duration.ofSeconds(5));
+        assertThat(renew(READ, reader)).isTrue();
+    }
+
+    @Test
+    void anEndDoesNotRaiseTheFloorsBeyondWhatTheNodeGrants() {
+        long absurd = ballot + TimeUnit.HOURS.toMicros(1);
+        release(READ, owner(), absurd);
+        clock.pass(Duration.ofSeconds(8));
+        ballot = clock.wallMillis() * 1_000;
+        assertYes(propose(READ, owner()));
+    }
+
+    @Test
+    void operatorsReadAsManyReadersAsTheyAskFor() {
+        for (int i = 0; i < 3; i++) {
+            assertYes(propose(READ, owner()));
+        }
+        assertThat(node.readers(WRITE, 2).join()).hasSize(2);
+        assertThat(node.readers(READ, 8).join()).hasSize(3);
+    }
+
     /** What one client has asked for, and the highest ballot of it. */
     private static final class Client {
         private final OwnerToken owner;

@@ -7,6 +7,7 @@ import io.leasehold.Lease;
 import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
 import io.leasehold.MultiLease;
+import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
@@ -41,6 +42,11 @@ class LockedReadersTest {
             return token;
         }
 
+        @Locked(name = "archive", mode = LockMode.READ, maxWait = "0", ttl = "10m")
+        public <T> T forTenMinutes(Supplier<T> body) {
+            return body.get();
+        }
+
         @Locked(name = "catalog", maxWait = "0")
         public long write(@FencingToken long token) {
             return token;
@@ -50,6 +56,13 @@ class LockedReadersTest {
         public String shelf(Object shelf) {
             return Locks.current().lockName().text();
         }
+    }
+
+    @Test
+    void optionsOfTheMethodAreThoseOfItsReader() {
+        Duration left = catalog.forTenMinutes(
+                () -> locks.admin().inspect("archive").orElseThrow().remainingTtl());
+        assertThat(left).isGreaterThan(Duration.ofMinutes(5));
     }
 
     @Test
