@@ -41,18 +41,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class InMemoryPermits implements StorePermits {
 
-    /** How far ahead of the clock and the fence a ballot may be. */
-    private static final long MAX_LEAD_MICROS = 7_500_000L;
-
-    private static final long RETENTION_MICROS = 60_000_000L;
-
-    /**
-     * The time and the signals of one step.
-     *
-     * @param signals the signals to send after the step
-     */
-    private record Step(long nowNanos, long serverMicros, List<Consumer<StoreSignals>> signals) {}
-
     private final Object guard;
     private final LockRuntime runtime;
     private final LongSupplier serverMicros;
@@ -93,13 +81,13 @@ final class InMemoryPermits implements StorePermits {
         return states;
     }
 
-    private Step step(List<Consumer<StoreSignals>> signals) {
-        return new Step(runtime.nanoTime(), serverMicros.getAsLong(), signals);
+    private Serving step(List<Consumer<StoreSignals>> signals) {
+        return new Serving(runtime.nanoTime(), serverMicros.getAsLong(), forgottenFence, signals);
     }
 
     /** Decides on a ballot: the count, the fence, then own or free in the order of the queue. */
     NodeReply decide(Ballot ballot, String store, List<Consumer<StoreSignals>> signals) {
-        Step step = step(signals);
+        Serving step = step(signals);
         AcquireRequest request = ballot.request();
         LockName name = request.name();
         PermitsState state = states.computeIfAbsent(name.asPermits(), n -> new PermitsState());
@@ -108,9 +96,9 @@ final class InMemoryPermits implements StorePermits {
                     FailureKind.PERMANENT, new PermitCountException(name, store, name.permitCount(), state.count));
         }
         state.dropEnded(step.nowNanos());
-        NodeReply outOfBounds = outOfBounds(ballot, fenceOf(state), step.serverMicros());
-        if (outOfBounds != null) {
-            return outOfBounds;
+        NodeReply unacceptable = step.unacceptable(ballot, fenceOf(state), fenceOf(state), incarnation);
+        if (unacceptable != null) {
+            return unacceptable;
         }
         if (state.count == 0) {
             state.count = name.permitCount();
@@ -138,16 +126,6 @@ final class InMemoryPermits implements StorePermits {
         return Math.max(state.line.fence, forgottenFence);
     }
 
-    private @Nullable NodeReply outOfBounds(Ballot ballot, long fence, long serverMicros) {
-        long last = ballot.tokens().last();
-        if (last > Math.max(fence, serverMicros) + MAX_LEAD_MICROS) {
-            String reason = "fencing token " + last + " runs ahead of the node's clock";
-            return new NodeReply.Refused(reason, 0, incarnation, serverMicros);
-        }
-        long floor = Math.max(fence, serverMicros - RETENTION_MICROS);
-        return ballot.candidate() <= floor ? new NodeReply.Stale(floor, incarnation, serverMicros) : null;
-    }
-
     private static void grant(PermitsState state, int slot, Ballot ballot, long nowNanos) {
         AcquireRequest request = ballot.request();
         long endsAtNanos = nowNanos + request.ttlNanos();
@@ -160,7 +138,7 @@ final class InMemoryPermits implements StorePermits {
         state.line.waiters.remove(request.owner());
     }
 
-    private NodeReply busy(Ballot ballot, PermitsState state, Step step) {
+    private NodeReply busy(Ballot ballot, PermitsState state, Serving step) {
         AcquireRequest request = ballot.request();
         if (request.isWaiting()) {
             long forgottenAtNanos = step.nowNanos()
@@ -192,7 +170,7 @@ final class InMemoryPermits implements StorePermits {
      * Gives free slots to the waiters before this caller, in their order: hands a slot over, with tokens above the
      * fence, or wakes a waiter that has requested no hand-over, and then stops.
      */
-    private void serve(LockName name, PermitsState state, @Nullable OwnerToken caller, Step step) {
+    private void serve(LockName name, PermitsState state, @Nullable OwnerToken caller, Serving step) {
         while (!state.line.waiters.isEmpty()) {
             OptionalInt slot = state.lowestFree();
             Map.Entry<OwnerToken, Place> first =
@@ -236,13 +214,13 @@ final class InMemoryPermits implements StorePermits {
 
     /** Ends the owner token; returns whether it held a permit. */
     boolean release(LockName name, ReleaseRequest request, List<Consumer<StoreSignals>> signals) {
-        Step step = step(signals);
+        Serving step = step(signals);
         PermitsState state = states.computeIfAbsent(name.asPermits(), n -> new PermitsState());
         state.dropEnded(step.nowNanos());
         state.line.waiters.remove(request.owner());
         OptionalInt slot = state.slotOf(request.owner());
         slot.ifPresent(state.held::remove);
-        long most = Math.max(fenceOf(state), step.serverMicros()) + MAX_LEAD_MICROS;
+        long most = Math.max(fenceOf(state), step.serverMicros()) + NameState.MAX_LEAD_MICROS;
         state.line.fence = Math.max(state.line.fence, Math.min(request.ballot(), most));
         serve(name.asPermits(), state, null, step);
         forgetUnused(name, state, step.serverMicros());
@@ -298,7 +276,7 @@ final class InMemoryPermits implements StorePermits {
     }
 
     /** Performs a step, and then sends its signals. */
-    private CompletableFuture<Boolean> stepped(Predicate<Step> work) {
+    private CompletableFuture<Boolean> stepped(Predicate<Serving> work) {
         List<Consumer<StoreSignals>> signals = new ArrayList<>(1);
         boolean done;
         synchronized (guard) {
@@ -309,7 +287,7 @@ final class InMemoryPermits implements StorePermits {
     }
 
     /** Changes the count; slots that become grantable are given to waiters. */
-    private boolean change(LockName name, int count, long version, Step step) {
+    private boolean change(LockName name, int count, long version, Serving step) {
         PermitsState state = states.computeIfAbsent(name.asPermits(), n -> new PermitsState());
         if (state.version != version) {
             return false;
@@ -327,7 +305,7 @@ final class InMemoryPermits implements StorePermits {
         return stepped(step -> forceRelease(name, slot, holderId, step));
     }
 
-    private boolean forceRelease(LockName name, int slot, @Nullable String holderId, Step step) {
+    private boolean forceRelease(LockName name, int slot, @Nullable String holderId, Serving step) {
         PermitsState state = states.get(name);
         if (state == null) {
             return false;

@@ -149,8 +149,9 @@ final class LeakSearchTest {
         clients.put(OURS, new ClientRecord(OURS, "host", 7, "", now, holds));
         store.readers.add(holder(OURS, 9));
         store.readers.add(holder(OURS, 4));
-        assertThat(leaks()).singleElement().satisfies(leak -> assertThat(leak.detail())
-                .contains("thread \"oldest\""));
+        assertThat(leaks())
+                .singleElement()
+                .satisfies(leak -> assertThat(leak.detail()).contains("thread \"oldest\""));
     }
 
     @Test

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class RedisReaders {
 
     /** The id that the readers of a lock have together, where one holder is expected. */
-    static final String TOGETHER = "readers";
+    static final String TOGETHER = Holder.READERS;
     /** The most readers in an answer, since a script blocks all other clients. */
     private static final int READERS_AT_ONCE = 1_000;
 

@@ -32,8 +32,8 @@ final class PermitVariants {
                         "permits-late-copy",
                         "a ballot need not exceed the fence of all slots",
                         MEMORY,
-                        "long floor = Math.max(fence, serverMicros - RETENTION_MICROS);",
-                        "long floor = serverMicros - RETENTION_MICROS;"),
+                        "step.unacceptable(ballot, fenceOf(state), fenceOf(state), incarnation);",
+                        "step.unacceptable(ballot, fenceOf(state), 0, incarnation);"),
                 new Variant(
                         "permits-end-raises-nothing",
                         "the end of an owner token does not raise the fence",
