@@ -20,7 +20,7 @@ final class Judgement {
                     "overlaps without a promise", OverlapChecker.check(history).size());
         }
         if (plan.promisesOrder()) {
-            TokenChecker.check(history).forEach(v -> problems.add("token: " + v));
+            TokenChecker.check(history, ClientOptions.TTL).forEach(v -> problems.add("token: " + v));
         } else {
             counts.saw(
                     "tokens out of order without a promise",

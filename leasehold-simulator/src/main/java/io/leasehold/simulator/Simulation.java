@@ -7,6 +7,7 @@ import io.leasehold.quorum.QuorumMember;
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
 import io.leasehold.simulator.history.History;
+import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.FaultyNode;
@@ -264,9 +265,14 @@ final class Simulation {
             case NODE_CRASH_LOSES_ALL -> node.crashAndLoseAll(span);
             case NODE_CRASH_LOSES_LAST -> node.crashAndLoseLast(harm.writes(), span);
             case NODE_FAIL_OVER -> node.failOver(harm.writes());
-            case FORCED_RELEASE -> node.admin().forceRelease(lock(harm.writes() % 3), null);
+            case FORCED_RELEASE -> forceRelease(node, lock(harm.writes() % 3));
             default -> throw new IllegalStateException(harm.fault() + " is no fault that comes at a time");
         }
+    }
+
+    private void forceRelease(SimulatedNode node, LockName lock) {
+        log.history.add(new HistoryEvent.Forced(world.elapsedNanos(), "operator", lock.text()));
+        node.admin().forceRelease(lock, null);
     }
 
     private void cut(VirtualLink link, Duration span) {

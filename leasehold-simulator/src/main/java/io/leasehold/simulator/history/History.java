@@ -103,5 +103,14 @@ public final class History {
         return byLock;
     }
 
+    /** The times at which an operator released this lock by force, in order. */
+    List<Long> forcedReleases(String lock) {
+        return events.stream()
+                .filter(event -> event instanceof HistoryEvent.Forced forced
+                        && forced.lock().equals(lock))
+                .map(HistoryEvent::atNanos)
+                .toList();
+    }
+
     private record LeaseKey(String process, String lock, long token) {}
 }

@@ -98,6 +98,21 @@ public sealed interface HistoryEvent {
         }
     }
 
+    /**
+     * An operator has released a lock by force.
+     *
+     * @param atNanos the time, between the request and its answer
+     * @param process the operator
+     * @param lock the lock
+     */
+    record Forced(long atNanos, String process, String lock) implements HistoryEvent {
+        /** Refuses nulls. */
+        public Forced {
+            Objects.requireNonNull(process, "process");
+            Objects.requireNonNull(lock, "lock");
+        }
+    }
+
     /** The act of a holder on a protected resource. */
     enum Access {
         /** It read the value. */

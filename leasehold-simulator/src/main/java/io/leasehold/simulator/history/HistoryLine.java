@@ -23,6 +23,8 @@ final class HistoryLine {
             held(line, "nested", e, e.lock(), e.token()).append(" depth=").append(e.depth());
         } else if (event instanceof HistoryEvent.Released e) {
             held(line, "gave-back", e, e.lock(), e.token()).append(" outcome=").append(text(e.outcome()));
+        } else if (event instanceof HistoryEvent.Forced e) {
+            begin(line, "forced", e).append(" lock=").append(text(e.lock()));
         } else if (event instanceof HistoryEvent.Accessed e) {
             begin(line, e.access() == HistoryEvent.Access.READ ? "read" : "write", e)
                     .append(" resource=")
@@ -90,6 +92,7 @@ final class HistoryLine {
             case "gave-back" ->
                 new HistoryEvent.Released(
                         f.number("at"), f.text("by"), f.text("lock"), f.number("token"), f.text("outcome"));
+            case "forced" -> new HistoryEvent.Forced(f.number("at"), f.text("by"), f.text("lock"));
             case "read" -> accessed(f, HistoryEvent.Access.READ);
             case "write" -> accessed(f, HistoryEvent.Access.WRITE);
             default -> throw new IllegalArgumentException("\"" + words[0] + "\" is no kind of event");

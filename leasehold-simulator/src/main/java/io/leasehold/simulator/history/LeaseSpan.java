@@ -7,6 +7,7 @@ final class LeaseSpan {
     private final String lock;
     private final long token;
     private final long fromAtNanos;
+    private final long firstUntilAtNanos;
     private long untilAtNanos;
 
     LeaseSpan(String process, String lock, long token, long fromAtNanos, long untilAtNanos) {
@@ -14,6 +15,7 @@ final class LeaseSpan {
         this.lock = lock;
         this.token = token;
         this.fromAtNanos = fromAtNanos;
+        this.firstUntilAtNanos = untilAtNanos;
         this.untilAtNanos = untilAtNanos;
     }
 
@@ -28,6 +30,11 @@ final class LeaseSpan {
     /** Whether the holder believed in it at any moment. */
     boolean wasBelievedIn() {
         return untilAtNanos > fromAtNanos;
+    }
+
+    /** The end that the holder knew first. */
+    long firstUntilAtNanos() {
+        return firstUntilAtNanos;
     }
 
     String lock() {

@@ -3,6 +3,7 @@ package io.leasehold.simulator.history;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.simulator.history.HistoryEvent.Access;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -99,6 +100,42 @@ final class CheckersTest {
     void aLeaseThatWasSeenTooLateHasNoOrder() {
         assertThat(tokens(acquired(10, "a", 7, 20), acquired(30, "b", 6, 30))).isEmpty();
         assertThat(tokens(acquired(10, "a", 7, 20), acquired(30, "b", 7, 30))).hasSize(1);
+    }
+
+    @Test
+    void aLeaseThatWasReleasedByForceBeforeItsHolderKnewItMayBeReportedAfterTheNext() {
+        HistoryEvent forced = new HistoryEvent.Forced(20, "operator", "lock");
+        List<HistoryEvent> overtaken =
+                List.of(acquired(22, "a", 9, 120), ended(25, "a", 9), forced, acquired(30, "b", 5, 110));
+        assertThat(TokenChecker.check(History.of(overtaken), Duration.ofNanos(100))).isEmpty();
+        assertThat(TokenChecker.check(History.of(overtaken), Duration.ofNanos(89))).hasSize(1);
+        assertThat(TokenChecker.check(History.of(overtaken))).hasSize(1);
+    }
+
+    @Test
+    void aReleaseByForceExcusesNoLeaseThatCameAfterAnotherOne() {
+        HistoryEvent forced = new HistoryEvent.Forced(20, "operator", "lock");
+        Duration ttl = Duration.ofNanos(100);
+        // The lease of a had ended before the release by force.
+        assertThat(TokenChecker.check(
+                        History.of(List.of(
+                                acquired(12, "a", 7, 120),
+                                ended(15, "a", 7),
+                                forced,
+                                acquired(22, "c", 9, 120),
+                                ended(25, "c", 9),
+                                acquired(30, "b", 5, 110))),
+                        ttl))
+                .hasSize(1);
+        // Another lock was released.
+        assertThat(TokenChecker.check(
+                        History.of(List.of(
+                                new HistoryEvent.Forced(20, "operator", "other"),
+                                acquired(22, "a", 9, 120),
+                                ended(25, "a", 9),
+                                acquired(30, "b", 5, 110))),
+                        ttl))
+                .hasSize(1);
     }
 
     @Test

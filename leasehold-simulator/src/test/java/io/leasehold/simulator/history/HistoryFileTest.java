@@ -20,6 +20,7 @@ final class HistoryFileTest {
             new HistoryEvent.Acquired(5, "p 1", "a lock = {ü}\n€", 9007199254740991L, 77),
             new HistoryEvent.Extended(6, "p 1", "a lock = {ü}\n€", 9007199254740991L, 99),
             new HistoryEvent.Ended(7, "p 1", "a lock = {ü}\n€", 9007199254740991L, "LOST (EXPIRED)"),
+            new HistoryEvent.Forced(7, "an operator", "a lock = {ü}\n€"),
             new HistoryEvent.Accessed(8, "r", "naive", Access.READ, 3, 17, true),
             new HistoryEvent.Accessed(9, "r", "naive", Access.WRITE, 3, 18, false));
 
