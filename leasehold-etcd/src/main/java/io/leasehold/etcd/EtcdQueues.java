@@ -65,10 +65,12 @@ final class EtcdQueues {
             this.limit = limit;
         }
 
-        /** The number of keys to read next: no more than are still wanted. */
+        /** The number of keys to read next: no more than are still wanted, unless readers that hold come first. */
         int page() {
-            long wanted = (readersHold == null ? 1L : 0L) + limit - waiting.size();
-            return (int) Math.min(PAGE, wanted);
+            if (readersHold == null) {
+                return (int) Math.min(PAGE, limit + 1L);
+            }
+            return readersHold ? PAGE : Math.min(PAGE, limit - waiting.size());
         }
 
         @Override

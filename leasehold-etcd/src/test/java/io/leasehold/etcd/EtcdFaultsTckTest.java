@@ -12,6 +12,7 @@ import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.tck.FaultsTck;
 import io.leasehold.testkit.tck.FaultyFixture;
 import io.leasehold.testkit.tck.KilledWaiterTck;
+import io.leasehold.testkit.tck.ReadWriteFaultsTck;
 import io.leasehold.testkit.tck.StoreFront;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -22,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 
 /** The faults of the TCK over a real etcd behind a proxy. */
 @Tag("full")
-class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck {
+class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck, ReadWriteFaultsTck {
 
     private static EtcdServer server;
     private static Client operator;
@@ -52,7 +53,7 @@ class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck {
 
             @Override
             public LockStore open(LockRuntime runtime) {
-                return open("etcd://127.0.0.1:" + server.port() + "/faults", runtime);
+                return open("etcd://127.0.0.1:" + server.port() + "/faults?readers=true", runtime);
             }
 
             private LockStore open(String uri, LockRuntime runtime) {
@@ -62,7 +63,7 @@ class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck {
             @Override
             public StoreFront front() {
                 TcpProxy proxy = TcpProxy.to(server.port());
-                return ProxyFront.of(List.of(proxy), "etcd://127.0.0.1:" + proxy.port() + "/faults", this::open);
+                return ProxyFront.of(List.of(proxy), "etcd://127.0.0.1:" + proxy.port() + "/faults?readers=true", this::open);
             }
 
             @Override

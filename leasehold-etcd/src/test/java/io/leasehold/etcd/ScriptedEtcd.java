@@ -190,6 +190,11 @@ final class ScriptedEtcd implements EtcdCalls {
         keys.put(key, new Key(Keys.bytes(value), ++revision, lease));
     }
 
+    /** The value of a key that is there. */
+    String valueOf(ByteSequence key) {
+        return text(keys.get(key).value());
+    }
+
     long newLease(long ttlSeconds) {
         leases.put(++leaseNumber, ttlSeconds * NANOS_PER_SECOND);
         return leaseNumber;

@@ -52,7 +52,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
         this.sessions = sessions;
         this.replies = replies;
         this.heads = new QueueHeads(uri.tokenBase());
-        this.base = new TokenBase(uri.tokenBase(), uri.toString());
+        this.base = new TokenBase(uri.tokenBase(), false, uri.toString());
     }
 
     private CompletableFuture<Session> session() {
