@@ -8,9 +8,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What stands before a key in its queue: for a writer, each other key; for a reader, the keys of writers only. A key that
+ * The keys before a key in its queue that count: for a writer, all; for a reader, those of writers. A key that
  * stood before another and is gone, or has become that of a reader, is so forever. So pages that are read one after the
- * other show nobody as ahead too early.
+ * other never let a reader hold too early.
  *
  * <p>Immutable; safe for use by any thread.
  */

@@ -12,7 +12,6 @@ import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.tck.FaultsTck;
 import io.leasehold.testkit.tck.FaultyFixture;
 import io.leasehold.testkit.tck.KilledWaiterTck;
-import io.leasehold.testkit.tck.ReadWriteFaultsTck;
 import io.leasehold.testkit.tck.StoreFront;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -23,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 
 /** The faults of the TCK over a real etcd behind a proxy. */
 @Tag("full")
-class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck, ReadWriteFaultsTck {
+class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck {
 
     private static EtcdServer server;
     private static Client operator;

@@ -7,7 +7,7 @@ import io.leasehold.UnsafeStoreException;
  * next to the locks: the first client writes it, and all others compare it. Immutable.
  *
  * @param value the number that is added
- * @param readers whether locks have readers. Then each revision has {@value #GENERATIONS} tokens, since a writer that
+ * @param readers whether locks have readers. Then each revision has 16 tokens, since a writer that
  *     becomes a reader keeps its entry and needs a larger token, which is below that of the next entry
  * @param store the store, for messages
  */
