@@ -4,7 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.spi.toolkit.EntryData;
+import io.leasehold.spi.toolkit.TokenBase;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -54,8 +60,7 @@ final class EntryDataTest {
         assertThat(read("reader").isReader()).isFalse();
         assertThat(read("reader:2:" + OWNER.publicId() + ":x").isReader()).isFalse();
         assertThat(read("reader:0:" + OWNER.publicId()).isReader()).isFalse();
-        assertThat(EntryData.read(new byte[] {(byte) 0xff, 0, 1}))
-                .isEqualTo(new EntryData("foreign", null, 0));
+        assertThat(EntryData.read(new byte[] {(byte) 0xff, 0, 1})).isEqualTo(new EntryData("foreign", null, 0));
     }
 
     @Test
@@ -63,5 +68,30 @@ final class EntryDataTest {
         byte[] data = text(EntryData.of(LOCK.asRead(), OWNER, "x")).getBytes(StandardCharsets.UTF_8);
         data[data.length - 1] = (byte) 0xff;
         assertThat(EntryData.read(data)).isEqualTo(new EntryData("foreign", OWNER.publicId(), 0));
+    }
+
+    /** The vectors of the wire format. */
+    @Test
+    void theDocumentSaysWhatIsWritten() throws IOException {
+        Matcher block = Pattern.compile("(?s)```entries\\n(.*?)```")
+                .matcher(Files.readString(Path.of("..", "docs", "wire-format.md")));
+        assertThat(block.find()).isTrue();
+        for (String line : block.group(1).lines().toList()) {
+            String[] part = line.split(" \\| ");
+            assertThat(written(part)).as(line).isEqualTo(part[part.length - 1]);
+        }
+    }
+
+    private static String written(String[] part) {
+        return switch (part[0]) {
+            case "writer" -> text(EntryData.of(LOCK, OwnerToken.fromHex(part[1]), part[2]));
+            case "reader" -> text(EntryData.of(LOCK.asRead(), OwnerToken.fromHex(part[1]), part[2]));
+            case "downgraded" -> text(EntryData.downgraded(OwnerToken.fromHex(part[1]), part[2]));
+            case "text" -> new TokenBase(Long.parseLong(part[1]), Boolean.parseBoolean(part[2]), "").text();
+            case "token" ->
+                String.valueOf(new TokenBase(Long.parseLong(part[2]), Boolean.parseBoolean(part[3]), "")
+                        .token(Long.parseLong(part[1]), Integer.parseInt(part[4])));
+            default -> "unknown";
+        };
     }
 }

@@ -302,7 +302,8 @@ final class Etcd implements EtcdCalls {
 
     @Override
     public CompletableFuture<Boolean> delete(ByteSequence key, long revision) {
-        return whileItIs(Op.delete(key, DeleteOption.DEFAULT), isOf(key, revision)).thenApply(Looked::isThere);
+        return whileItIs(Op.delete(key, DeleteOption.DEFAULT), isOf(key, revision))
+                .thenApply(Looked::isThere);
     }
 
     private CompletableFuture<Looked> whileItIs(Op op, Cmp... still) {

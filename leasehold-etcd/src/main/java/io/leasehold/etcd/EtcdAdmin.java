@@ -93,7 +93,8 @@ final class EtcdAdmin implements StoreAdmin {
 
     private CompletableFuture<Optional<HeldLock>> record(LockName name, KeyValue head) {
         CompletableFuture<Optional<Holder>> held = QueueHeads.isReader(head)
-                ? queues.readers(name).thenCompose(found -> living(found, found.size()).thenApply(EtcdAdmin::together))
+                ? queues.readers(name)
+                        .thenCompose(found -> living(found, found.size()).thenApply(EtcdAdmin::together))
                 : heads.withTime(head);
         return held.thenCompose(holder -> holder.isPresent()
                 ? CompletableFuture.completedFuture(Optional.of(new HeldLock(name, holder.get())))
@@ -145,8 +146,8 @@ final class EtcdAdmin implements StoreAdmin {
                 LIMIT_NANOS,
                 () -> queues.waiters(name, limit)
                         .thenApply(found -> found.stream()
-                                .map(waiter -> new QueuedWaiter(
-                                        QueueHeads.data(waiter).holderId(), null))
+                                .map(waiter ->
+                                        new QueuedWaiter(QueueHeads.data(waiter).holderId(), null))
                                 .toList()));
     }
 
@@ -199,8 +200,7 @@ final class EtcdAdmin implements StoreAdmin {
         });
     }
 
-    private CompletableFuture<Boolean> deleteReaders(
-            LockName name, List<KeyValue> readers, @Nullable String holderId) {
+    private CompletableFuture<Boolean> deleteReaders(LockName name, List<KeyValue> readers, @Nullable String holderId) {
         return deleteAll(name, readers, Holder.READERS.equals(holderId) ? null : holderId, holderId);
     }
 
@@ -215,7 +215,6 @@ final class EtcdAdmin implements StoreAdmin {
         }
         // If they have left by themselves, the next ones hold.
         return InTurn.any(meant, key -> etcd.delete(key.getKey(), key.getCreateRevision()))
-                .thenCompose(deleted ->
-                        deleted ? CompletableFuture.completedFuture(true) : deleteHead(name, wanted));
+                .thenCompose(deleted -> deleted ? CompletableFuture.completedFuture(true) : deleteHead(name, wanted));
     }
 }

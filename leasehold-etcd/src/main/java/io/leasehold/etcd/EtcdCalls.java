@@ -120,8 +120,7 @@ interface EtcdCalls extends AutoCloseable {
      * Replaces one value of the key by another, under this lease, if it is still the one of this revision with the first
      * value. Reads the key after that.
      */
-    CompletableFuture<Found> change(
-            ByteSequence key, long revision, ByteSequence from, ByteSequence to, long lease);
+    CompletableFuture<Found> change(ByteSequence key, long revision, ByteSequence from, ByteSequence to, long lease);
 
     /** Deletes the key if it is still the one of this revision. */
     CompletableFuture<Boolean> delete(ByteSequence key, long revision);

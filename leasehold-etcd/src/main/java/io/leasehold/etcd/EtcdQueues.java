@@ -51,8 +51,7 @@ final class EtcdQueues {
     /** The keys that wait, in their order, at most so many. */
     CompletableFuture<List<KeyValue>> waiters(LockName name, int limit) {
         Waiters found = new Waiters(limit);
-        return walk(keys.queue(name), found::page, 0, found)
-                .thenApply(nothing -> found.waiting);
+        return walk(keys.queue(name), found::page, 0, found).thenApply(nothing -> found.waiting);
     }
 
     /** Collects the keys behind those that hold: behind the first, or behind the first ones if these are readers. */
@@ -105,9 +104,11 @@ final class EtcdQueues {
 
     /** Removes the keys of this owner token; completes with whether it held one of the locks. */
     CompletableFuture<Boolean> removeOwner(List<LockName> names, OwnerToken owner) {
-        return InTurn.any(names, name -> (name.isRead() ? reader(name, owner) : writer(name, owner))
-                .thenCompose(found -> found.map(this::remove)
-                        .orElseGet(() -> CompletableFuture.completedFuture(false))));
+        return InTurn.any(
+                names,
+                name -> (name.isRead() ? reader(name, owner) : writer(name, owner))
+                        .thenCompose(found ->
+                                found.map(this::remove).orElseGet(() -> CompletableFuture.completedFuture(false))));
     }
 
     private CompletableFuture<Optional<Owned>> writer(LockName name, OwnerToken owner) {
@@ -154,8 +155,8 @@ final class EtcdQueues {
                 ? reader(name, owner)
                         .thenApply(found -> found.filter(Owned::holds).map(Owned::key))
                 : first(name)
-                        .thenApply(first -> first.filter(
-                                head -> head.getKey().equals(key) && !QueueHeads.isReader(head)));
+                        .thenApply(
+                                first -> first.filter(head -> head.getKey().equals(key) && !QueueHeads.isReader(head)));
         return held.thenCompose(own -> own.isEmpty()
                 ? CompletableFuture.completedFuture(Optional.empty())
                 : etcd.keepAlive(own.get().getLease()).thenCompose(kept -> ifStill(own.get(), name, kept)));

@@ -31,11 +31,7 @@ final class KeyDowngrade {
      * @param done notes that the key is that of the reader of this request, and answers it
      */
     KeyDowngrade(
-            EtcdCalls etcd,
-            AttemptKey own,
-            HeldKey held,
-            Runnable gone,
-            Function<AcquireRequest, AcquireReply> done) {
+            EtcdCalls etcd, AttemptKey own, HeldKey held, Runnable gone, Function<AcquireRequest, AcquireReply> done) {
         this.etcd = etcd;
         this.own = own;
         this.held = held;
@@ -52,8 +48,7 @@ final class KeyDowngrade {
         }
         // While the key may be under either of two leases, nothing is known of its end.
         return held.settle(made, request.ttlNanos())
-                .thenCompose(settled ->
-                        settled ? change(request, made) : CompletableFuture.completedFuture(lost()));
+                .thenCompose(settled -> settled ? change(request, made) : CompletableFuture.completedFuture(lost()));
     }
 
     private CompletableFuture<AcquireReply> change(AcquireRequest request, long made) {

@@ -294,8 +294,8 @@ final class QueueEntry {
 
     /** Awaits the end of this key, which was there at a revision; a reader also awaits that it becomes a reader's. */
     private AcquireReply await(KeyValue awaited, long revision, KeyValue first) {
-        KeyWatch next = new KeyWatch(
-                etcd, awaited.getKey(), own.data().isReader(), (watch, what) -> awaitedIsOver(watch));
+        KeyWatch next =
+                new KeyWatch(etcd, awaited.getKey(), own.data().isReader(), (watch, what) -> awaitedIsOver(watch));
         close(replaced(next));
         place.await();
         AcquireReply queued = place.queued(shared.heads.holder(first), shared.runtime.nanoTime());

@@ -62,7 +62,8 @@ class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck {
             @Override
             public StoreFront front() {
                 TcpProxy proxy = TcpProxy.to(server.port());
-                return ProxyFront.of(List.of(proxy), "etcd://127.0.0.1:" + proxy.port() + "/faults?readers=true", this::open);
+                return ProxyFront.of(
+                        List.of(proxy), "etcd://127.0.0.1:" + proxy.port() + "/faults?readers=true", this::open);
             }
 
             @Override

@@ -41,9 +41,7 @@ class EtcdReadersTckTest implements ReadWriteTck, WaitingTck, TurnsTck {
             @Override
             public LockStore open(LockRuntime runtime) {
                 return new EtcdStoreProvider()
-                        .open(
-                                StoreUri.parse("etcd://127.0.0.1:" + server.port() + "/readers?readers=true"),
-                                runtime);
+                        .open(StoreUri.parse("etcd://127.0.0.1:" + server.port() + "/readers?readers=true"), runtime);
             }
         };
     }

@@ -97,9 +97,8 @@ class EtcdReadersTest {
                 LockClient other = client()) {
             Lease first = one.readWrite("mutex").read().acquire();
             Lease second = other.readWrite("mutex").read().acquire();
-            CompletableFuture<ByteSequence> mutex = operator.getLockClient()
-                    .lock(bytes("foreign/mutex"), lease)
-                    .thenApply(locked -> locked.getKey());
+            CompletableFuture<ByteSequence> mutex =
+                    operator.getLockClient().lock(bytes("foreign/mutex"), lease).thenApply(locked -> locked.getKey());
             while (one.admin().waiters("mutex", 10).isEmpty()) {
                 Thread.sleep(5);
             }
@@ -121,7 +120,8 @@ class EtcdReadersTest {
 
     @Test
     void clientsOfAnEarlierVersionAndReadersDoNotOpenOneStore() {
-        try (LockClient readers = Leasehold.builder().store(uri("agreed?readers=true")).connect()) {
+        try (LockClient readers =
+                Leasehold.builder().store(uri("agreed?readers=true")).connect()) {
             assertThat(readers.keepsReaders()).isTrue();
             assertThatThrownBy(() -> Leasehold.builder().store(uri("agreed")).connect())
                     .isInstanceOf(UnsafeStoreException.class)
@@ -173,15 +173,15 @@ class EtcdReadersTest {
 
     private static RenewReply.Item renew(EtcdStore store, LockName name, OwnerToken owner, Duration ttl)
             throws Exception {
-        return answer(store.renew(new RenewBatch(
-                        List.of(new RenewBatch.Item(name, owner, ttl.toNanos(), 0)), LIMIT.toNanos())))
+        return answer(store.renew(
+                        new RenewBatch(List.of(new RenewBatch.Item(name, owner, ttl.toNanos(), 0)), LIMIT.toNanos())))
                 .items()
                 .get(0);
     }
 
     private static ReleaseReply end(EtcdStore store, LockName name, OwnerToken owner) throws Exception {
-        return answer(store.release(
-                new ReleaseRequest(List.of(name), owner, 0, ReleaseRequest.Kind.UNDO, LIMIT.toNanos())));
+        return answer(
+                store.release(new ReleaseRequest(List.of(name), owner, 0, ReleaseRequest.Kind.UNDO, LIMIT.toNanos())));
     }
 
     /** The first copy comes after the second was answered, and after the key has moved to a longer lease. */
@@ -189,8 +189,8 @@ class EtcdReadersTest {
     void aLateCopyOfADowngradeDoesNotPutTheKeyUnderItsFormerLease() throws Exception {
         LockName lock = LockName.exactly("copy");
         CallFaults faults = new CallFaults();
-        try (EtcdStore store = new EtcdStore(
-                EtcdUri.parse(StoreUri.parse(uri("late?readers=true"))), runtime, List.of(faults))) {
+        try (EtcdStore store =
+                new EtcdStore(EtcdUri.parse(StoreUri.parse(uri("late?readers=true"))), runtime, List.of(faults))) {
             OwnerToken writer = OwnerToken.draw(runtime);
             OwnerToken reader = OwnerToken.draw(runtime);
             answer(store.acquire(request(lock, writer)));
@@ -200,8 +200,7 @@ class EtcdReadersTest {
                     .isInstanceOf(AcquireReply.Failed.class);
             assertThat(answer(store.downgrade(request(lock.asRead(), reader), writer)))
                     .isInstanceOf(AcquireReply.Granted.class);
-            assertThat(renew(store, lock.asRead(), reader, TTL.multipliedBy(3)))
-                    .isInstanceOf(RenewReply.Renewed.class);
+            assertThat(renew(store, lock.asRead(), reader, TTL.multipliedBy(3))).isInstanceOf(RenewReply.Renewed.class);
             long longer = queue("late", lock).get(0).getLease();
             assertThat(longer).isNotEqualTo(lease);
             faults.deliver();
@@ -219,8 +218,8 @@ class EtcdReadersTest {
     void aDowngradeThatIsGivenUpMakesNoKeyLater() throws Exception {
         LockName lock = LockName.exactly("undone");
         CallFaults faults = new CallFaults();
-        try (EtcdStore store = new EtcdStore(
-                EtcdUri.parse(StoreUri.parse(uri("late?readers=true"))), runtime, List.of(faults))) {
+        try (EtcdStore store =
+                new EtcdStore(EtcdUri.parse(StoreUri.parse(uri("late?readers=true"))), runtime, List.of(faults))) {
             OwnerToken writer = OwnerToken.draw(runtime);
             OwnerToken reader = OwnerToken.draw(runtime);
             answer(store.acquire(request(lock, writer)));

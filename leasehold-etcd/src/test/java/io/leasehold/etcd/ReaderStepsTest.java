@@ -39,8 +39,7 @@ final class ReaderStepsTest {
     private static final Duration TTL = Duration.ofSeconds(30);
     private static final Duration RECHECK = Duration.ofSeconds(20);
     private static final Duration LIMIT = Duration.ofSeconds(2);
-    private static final EtcdUri URI =
-            EtcdUri.parse(StoreUri.parse("etcd://h:2379/p?electionTimeout=1s&readers=true"));
+    private static final EtcdUri URI = EtcdUri.parse(StoreUri.parse("etcd://h:2379/p?electionTimeout=1s&readers=true"));
 
     private final VirtualRuntime runtime = VirtualRuntime.seeded(1);
     private final ScriptedEtcd etcd = new ScriptedEtcd();
@@ -252,8 +251,8 @@ final class ReaderStepsTest {
         OwnerToken one = granted(READ);
         plain("host/3/z");
         OwnerToken reader = queued(READ);
-        assertThat(askedBy(() -> assertThat(now(store.acquire(request(READ, owner()))))
-                        .isInstanceOf(AcquireReply.Busy.class)))
+        assertThat(askedBy(() ->
+                        assertThat(now(store.acquire(request(READ, owner())))).isInstanceOf(AcquireReply.Busy.class)))
                 .containsExactly("inOrder 500", "inOrder 500");
         release(READ, reader);
         assertThat(renew(READ, one, TTL)).isInstanceOf(RenewReply.Renewed.class);
@@ -270,8 +269,8 @@ final class ReaderStepsTest {
         OwnerToken reader = owner();
         ByteSequence key = keys.of(LOCK, writer);
         long[] token = {0};
-        assertThat(askedBy(() ->
-                        token[0] = grant(now(downgrade(reader, writer))).tokens().first()))
+        assertThat(askedBy(() -> token[0] =
+                        grant(now(downgrade(reader, writer))).tokens().first()))
                 .containsExactly("keepAlive 1", "change 1");
         assertThat(token[0]).isEqualTo(held.tokens().last() + 1);
         assertThat(etcd.queue(LOCK, keys)).containsExactly(key);
@@ -345,8 +344,8 @@ final class ReaderStepsTest {
         etcd.withhold("change");
         downgrade(reader, writer);
         runtime.runFor(LIMIT.plusMillis(1));
-        CompletableFuture<ReleaseReply> undone = store.release(
-                new ReleaseRequest(List.of(LOCK), writer, 0, ReleaseRequest.Kind.UNDO, LIMIT.toNanos()));
+        CompletableFuture<ReleaseReply> undone =
+                store.release(new ReleaseRequest(List.of(LOCK), writer, 0, ReleaseRequest.Kind.UNDO, LIMIT.toNanos()));
         etcd.answer("change");
         assertThat(undone).isCompleted();
         release(READ, reader);
@@ -468,9 +467,7 @@ final class ReaderStepsTest {
         assertThat(held.remainingTtl()).as("that of the last one").isEqualTo(Duration.ofSeconds(30));
         assertThat(now(store.admin().readers(LOCK, 10)))
                 .extracting(Holder::id, reader -> reader.fencingToken().orElse(0))
-                .containsExactly(
-                        tuple("host/1/x", 16L * 101 + 1),
-                        tuple("host/2/y", 16L * 103));
+                .containsExactly(tuple("host/1/x", 16L * 101 + 1), tuple("host/2/y", 16L * 103));
         assertThat(now(store.admin().readers(LOCK, 1))).hasSize(1);
         assertThat(now(store.admin().waiters(LOCK, 10)))
                 .extracting(QueuedWaiter::holderId)

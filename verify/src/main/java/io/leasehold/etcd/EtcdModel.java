@@ -63,8 +63,7 @@ public final class EtcdModel implements QueueModel {
         }
     }
 
-    private record LiveWatch(
-            QueueWire wire, ByteSequence key, boolean changes, Consumer<EtcdCalls.Heard> events) {}
+    private record LiveWatch(QueueWire wire, ByteSequence key, boolean changes, Consumer<EtcdCalls.Heard> events) {}
 
     /** Creates an empty cluster. */
     public EtcdModel(QueueRun run) {
@@ -347,14 +346,12 @@ public final class EtcdModel implements QueueModel {
                     keys.put(key, new Key(key, value, ++revision, lease));
                 }
                 return new Made(
-                        Optional.of(shown(java.util.Objects.requireNonNull(keys.get(key)))),
-                        front(queue, most));
+                        Optional.of(shown(java.util.Objects.requireNonNull(keys.get(key)))), front(queue, most));
             });
         }
 
         @Override
-        public CompletableFuture<Looked> look(
-                ByteSequence key, long createRevision, ByteSequence queue, int most) {
+        public CompletableFuture<Looked> look(ByteSequence key, long createRevision, ByteSequence queue, int most) {
             return call(() -> isStill(key, createRevision)
                     ? new Looked(true, front(queue, most))
                     : new Looked(false, front(queue, 0)));
