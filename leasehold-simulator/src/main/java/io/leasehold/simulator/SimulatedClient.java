@@ -29,7 +29,7 @@ import java.util.function.Function;
  * record their beliefs.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
-final class SimulatedClient {
+final class SimulatedClient implements Cluster.ClientProcess {
 
     /** A request that has begun when the time is up is awaited; it may be a second one, whose reply is the last. */
     private static final Duration MAX_OVERTIME = ClientOptions.ANSWER.multipliedBy(2);
@@ -131,15 +131,25 @@ final class SimulatedClient {
         }
     }
 
-    /** Pauses for this time. */
-    void freeze(Duration span) {
+    @Override
+    public VirtualRuntime process() {
+        return process;
+    }
+
+    @Override
+    public List<FaultyNode> links() {
+        return links;
+    }
+
+    @Override
+    public void freeze(Duration span) {
         standstills.begin();
         simulation.disturbedFor(span);
         process.freeze(span);
     }
 
-    /** Lets its machine sleep for this time. */
-    void sleep(Duration span) {
+    @Override
+    public void sleep(Duration span) {
         standstills.begin();
         simulation.disturbedFor(span);
         if (span.toNanos() < UNNOTICED_SLEEP_NANOS) {
@@ -186,8 +196,8 @@ final class SimulatedClient {
         }
     }
 
-    /** Stops new attempts. */
-    void stop() {
+    @Override
+    public void stop() {
         stopped = true;
     }
 
