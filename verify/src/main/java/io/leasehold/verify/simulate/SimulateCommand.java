@@ -138,6 +138,9 @@ public final class SimulateCommand implements Callable<Integer> {
         double seconds = (cpuNanos() - cpuBefore) / 1e9;
         System.err.println("faults: " + new TreeMap<>(report.faults()));
         System.err.println("events: " + new TreeMap<>(report.events()));
+        for (SimulationResult failed : report.failed()) {
+            System.err.println("seed " + failed.plan().seed() + " fails: " + failed.problems());
+        }
         report.failed().stream().limit(1).forEach(failed -> explain(simulator, failed));
         System.out.println(line(report, first, seconds));
         return code(count, report.failed().isEmpty(), report.neverHappened().isEmpty());
@@ -198,7 +201,6 @@ public final class SimulateCommand implements Callable<Integer> {
     }
 
     private static void explain(Simulator simulator, SimulationResult failed) {
-        System.err.println("seed " + failed.plan().seed() + " fails: " + failed.problems());
         SimulationPlan small = simulator.shrink(failed.plan());
         System.err.println("made smaller:\n" + small);
         simulator.timeline(small).forEach(System.err::println);
