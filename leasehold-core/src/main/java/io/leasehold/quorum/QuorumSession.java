@@ -404,7 +404,12 @@ final class QuorumSession {
         }
         NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
         release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-        release.over().thenRun(this::forget);
+        release.over().thenRun(() -> {
+            if (release.isAnsweredByAll()) {
+                forget();
+            }
+            // Otherwise the caller may repeat the release: it must name the highest ballot again. A sweep forgets it.
+        });
     }
 
     private NodeRelease end(ReleaseRequest.Kind kind, long ballot) {
