@@ -85,23 +85,17 @@ final class Simulation implements Cluster.Population {
         }
     }
 
-    /** Whether pauses at yield points may be sleeps of the machine. */
-    boolean mayPauseAsleep() {
-        return cluster.mayPauseAsleep();
-    }
-
     /** Draws whether a machine falls asleep when several locks have just been requested. */
     boolean fallsAsleep() {
-        if (cluster.isCalm() || !mayPauseAsleep() || world.randomBelow(100) >= 20) {
+        if (cluster.isCalm() || !cluster.mayPauseAsleep() || world.randomBelow(100) >= 20) {
             return false;
         }
         log.saw(Fault.CLIENT_SUSPEND);
         return true;
     }
 
-    /** Records a pause of a process. */
-    void disturbedFor(Duration span) {
-        cluster.disturbedFor(span);
+    Pauses pausesOf(VirtualRuntime process) {
+        return new Pauses(cluster, log, process);
     }
 
     /** Whether a client waits only for this lock, and no client holds it. */
@@ -114,7 +108,7 @@ final class Simulation implements Cluster.Population {
         VirtualRuntime process = cluster.startClient();
         List<FaultyNode> links = cluster.connect(process);
         SimulatedClient client = new SimulatedClient(this, process, links, watched -> Cluster.store(watched, process));
-        links.forEach(link -> link.pauses(client::pauseNanos));
+        links.forEach(link -> link.pauses(client.pauses::pauseNanos));
         clients.add(client);
         client.start(plan.tasks());
     }
