@@ -573,6 +573,20 @@ final class CandidacyEdgesTest {
         assertThat(late).isEqualTo(told);
     }
 
+    /** As a leader does that is interrupted: it returns while the others have not been notified. */
+    @Test
+    void aLossIsToldToEveryListenerAlthoughTheCallbackReturnsMeanwhile() {
+        stand();
+        elect();
+        List<Term.End> told = new ArrayList<>();
+        term().onEnd(end -> work.complete(null));
+        term().onEnd(told::add);
+        lose();
+        assertThat(told).containsExactly(new Term.End.Lost(LossCause.SESSION_LOST));
+        term().onEnd(told::add);
+        assertThat(told).as("a late listener").hasSize(2);
+    }
+
     /** The threads that would report the end have ended with the client. */
     @Test
     void theEndOfACandidacyIsToldWithTheEndOfItsClient() {
