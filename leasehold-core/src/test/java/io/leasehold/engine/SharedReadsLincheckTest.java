@@ -11,8 +11,10 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
 import org.jspecify.annotations.Nullable;
@@ -38,13 +40,19 @@ public final class SharedReadsLincheckTest {
     private volatile boolean isFirstLost;
 
     public SharedReadsLincheckTest() {
-        // Threads change places more often than a stress of short operations would make them.
-        runtime.afterTheClockIsRead(Thread::yield);
+        runtime.afterTheClockIsRead(SharedReadsLincheckTest::pauseAtTimes);
         for (int i = 0; i < READERS; i++) {
             readers[i] = new Reader();
         }
         come();
         come();
+    }
+
+    /** Lets the other thread perform a whole operation in between, which a stress of short operations seldom does. */
+    private static void pauseAtTimes() {
+        if (ThreadLocalRandom.current().nextInt(4) == 0) {
+            LockSupport.parkNanos(1_000);
+        }
     }
 
     /** A caller that comes once and leaves once. */
