@@ -34,6 +34,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -554,6 +555,58 @@ final class CandidacyEdgesTest {
                     .as("an Error at the start of %s", failing)
                     .isDone();
         }
+    }
+
+    @Test
+    void anErrorAtTheReadOfAClockEndsNoCandidacyAndKeepsNoneFromItsEnd() {
+        for (boolean leads : new boolean[] {false, true}) {
+            boolean met = true;
+            for (int fatal = 1; met; fatal++) {
+                CandidacyEdgesTest own = new CandidacyEdgesTest();
+                Candidacy candidacy = own.stand();
+                if (leads) {
+                    own.elect();
+                }
+                met = own.meets(fatal, () -> {
+                    if (!leads) {
+                        candidacy.closeAsync();
+                        own.fail();
+                    } else {
+                        candidacy.resignAsync();
+                        own.work.complete(null);
+                        own.runtime.pass(Duration.ofSeconds(5));
+                    }
+                });
+                if (leads) {
+                    own.runtime.pass(Duration.ofSeconds(40));
+                    assertThat(own.asked()).as("read %d", fatal).isEqualTo(2);
+                    candidacy.closeAsync();
+                    own.fail();
+                }
+                own.runtime.pass(Duration.ofMinutes(2));
+                assertThat(candidacy.whenEnded().toCompletableFuture())
+                        .as("read %d, leads %s", fatal, leads)
+                        .isDone();
+            }
+        }
+    }
+
+    /** Runs the step, and fails the read of a clock with this number. Returns whether that read occurred. */
+    private boolean meets(int fatal, Runnable step) {
+        AtomicInteger reads = new AtomicInteger();
+        runtime.beforeAClockIsRead(() -> {
+            if (reads.incrementAndGet() == fatal) {
+                throw new InternalError("made by the test");
+            }
+        });
+        try {
+            step.run();
+        } catch (InternalError e) {
+            assertThat(e).hasMessage("made by the test");
+        } finally {
+            runtime.beforeAClockIsRead(() -> {});
+        }
+        return reads.get() >= fatal;
     }
 
     /** The thread that reports a loss is late, and the candidacy is closed in the meantime. */

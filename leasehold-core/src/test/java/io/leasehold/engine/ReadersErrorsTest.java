@@ -158,4 +158,22 @@ final class ReadersErrorsTest {
             assertThat(wanted).as("read %d", at).allMatch(CompletableFuture::isDone);
         }
     }
+
+    /** Nothing else ends an attempt that no caller waits for; it could be granted later. */
+    @Test
+    void whicheverStepOfAWithdrawalItMeetsTheAttemptEnds() {
+        for (boolean reads : new boolean[] {true, false}) {
+            boolean met = true;
+            for (int at = 1; met; at++) {
+                ReadersErrorsTest own = new ReadersErrorsTest();
+                CompletableFuture<? extends Lease> wanted = reads
+                        ? own.client.readWrite("n").read().acquireAsync()
+                        : own.client.readWrite("n").write().acquireAsync();
+                own.store.acquires().get(0).answer().complete(new AcquireReply.Queued(null, 1, List.of()));
+                met = own.meets(at, () -> wanted.cancel(true));
+                own.pass(Duration.ofSeconds(20));
+                assertThat(own.store.acquires()).as("read %d, reads %s", at, reads).hasSize(1);
+            }
+        }
+    }
 }

@@ -39,13 +39,18 @@ public final class SharedReadsLincheckTest {
     private final AtomicInteger came = new AtomicInteger();
     private volatile boolean isFirstLost;
 
+    /** Begins with a reader that may be joined, or with two that wait for one request. */
     public SharedReadsLincheckTest() {
-        runtime.afterTheClockIsRead(SharedReadsLincheckTest::pauseAtTimes);
         for (int i = 0; i < READERS; i++) {
             readers[i] = new Reader();
         }
         come();
-        come();
+        if (ThreadLocalRandom.current().nextBoolean()) {
+            grant();
+        } else {
+            come();
+        }
+        runtime.afterTheClockIsRead(SharedReadsLincheckTest::pauseAtTimes);
     }
 
     /** Lets the other thread perform a whole operation in between, which a stress of short operations seldom does. */
