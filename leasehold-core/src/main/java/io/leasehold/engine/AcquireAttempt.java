@@ -22,6 +22,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One caller's attempt to acquire a lock: performs the actions of its {@link AcquireMachine}, and holds the result.
@@ -31,6 +33,8 @@ import org.jspecify.annotations.Nullable;
  * are made without the guard.
  */
 final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.Contender {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private final LockName name;
     private final long maxWaitNanos;
@@ -159,12 +163,22 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     @Override
     CompletableFuture<?> giveUp() {
-        on(new AcquireMachine.GaveUp());
+        withdraw();
         return result.<CompletableFuture<?>>handle(
                         (attempt, error) -> attempt instanceof Attempt.Acquired<Lease> acquired
                                 ? UnseenHold.giveBack(acquired.lease())
                                 : settled)
                 .thenCompose(last -> last.handle((end, failure) -> failure));
+    }
+
+    /** Withdraws the attempt. Once its caller is gone, nothing else does so, so a failed step is repeated. */
+    private void withdraw() {
+        try {
+            on(new AcquireMachine.GaveUp());
+        } catch (RuntimeException | Error e) {
+            context.timeline().schedule(TimerQueue.CHECK_AGAIN_NANOS, this::withdraw);
+            LOG.error("lock \"{}\": the withdrawal of an attempt failed; it is repeated", name, e);
+        }
     }
 
     @Override
