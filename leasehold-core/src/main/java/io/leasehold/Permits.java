@@ -42,4 +42,26 @@ public interface Permits extends Acquirable<Permit> {
 
     /** The same permits with other options; the options of the client and of permits already held do not change. */
     Permits with(UnaryOperator<LockOptions> change);
+
+    /**
+     * So many of these permits at once, all or none; no I/O.
+     *
+     * <p><b>Guarantee.</b> A caller gets all of them or nothing, and callers do not wait for each other in a circle:
+     * nothing is held while an attempt waits. The permits are taken one after another. If one is not free, those taken
+     * are given back, and the attempt begins again after the delay of {@link LockOptions#retry()}, up to doubled, and at
+     * least after the time that it held permits. Meanwhile, other callers may be told that these permits are busy.
+     *
+     * <p><b>No bound on the wait.</b> Callers that want fewer permits may overtake this one for as long as they come.
+     *
+     * <p><b>Patience.</b> Zero means one request for each permit, up to the first that is busy. Otherwise patience
+     * bounds the waiting; requests that have begun are completed, one for each permit. A caller is told that the permits
+     * are busy, or of an error, once what was taken is given back, or one {@linkplain LockOptions#nodeTimeout() node
+     * timeout} later: it is then given back in the background.
+     *
+     * <p>A thread that holds permits and waits for more of the same name may wait for itself, as with {@link #acquire}.
+     *
+     * @param number how many
+     * @throws IllegalArgumentException if the number is below 1 or above {@link #count()}; the message has both
+     */
+    Acquirable<MultiPermit> several(int number);
 }

@@ -38,8 +38,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     private final AcquireMachine machine;
     /** Receives the outcome before the caller does, once. */
     private final Consumer<AttemptOutcome> news;
-    /** Called after each answer of the store has been processed. */
-    private final Runnable afterAnswer;
+
+    private final Part part;
 
     private OwnerToken owner;
     /** Whether the owner token has ended; the next request then draws a new one. */
@@ -65,15 +65,21 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             EngineContext context,
             LocalQueues queues,
             @Nullable Throwable asked) {
-        this(name, settings, maxWaitNanos, context, queues, asked, null, () -> {});
+        this(name, settings, maxWaitNanos, context, queues, asked, Part.WHOLE);
     }
 
     /**
-     * Creates the attempt of readers that share its grant.
+     * The part of an attempt in that of others.
      *
      * @param news receives the outcome before the result is available; null if the listeners do
      * @param afterAnswer called after each answer of the store has been processed
+     * @param repeated whether another attempt follows if this one, without patience, finds the lock busy
      */
+    record Part(@Nullable Consumer<AttemptOutcome> news, Runnable afterAnswer, boolean repeated) {
+        private static final Part WHOLE = new Part(null, () -> {}, false);
+    }
+
+    /** Creates the attempt of readers that share its grant, or one of an attempt on several permits. */
     AcquireAttempt(
             LockName name,
             WaitSettings settings,
@@ -81,8 +87,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             EngineContext context,
             LocalQueues queues,
             @Nullable Throwable asked,
-            @Nullable Consumer<AttemptOutcome> news,
-            Runnable afterAnswer) {
+            Part part) {
         super(settings, context, asked);
         this.name = name;
         this.maxWaitNanos = maxWaitNanos;
@@ -92,8 +97,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         boolean ofNodes = context.store().isOfNodes();
         this.machine =
                 new AcquireMachine(what, settings.timings(), settings.policy(), maxWaitNanos, ofNodes, startAtNanos);
-        this.afterAnswer = afterAnswer;
-        this.news = news == null ? new AttemptNews(name, context, startAtNanos)::ended : news;
+        this.part = part;
+        this.news = part.news() == null ? new AttemptNews(name, context, startAtNanos)::ended : part.news();
     }
 
     @Override
@@ -274,7 +279,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             AcquireReply unknown = failed(FailureKind.UNKNOWN, e, answer.ballot());
             on(new AcquireMachine.Replied(unknown, context.random()));
         } finally {
-            afterAnswer.run();
+            part.afterAnswer().run();
         }
     }
 
@@ -293,11 +298,12 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
                 .reserve(queues.reserve(name))
                 .seenToken(queues.seenToken(name))
                 .ballotSoFar(ballotSoFar);
-        return maxWaitNanos == 0
-                ? request
-                : request.waiting(settings.policy().silenceNanos())
-                        .claiming(settings.timings().claimNanos())
-                        .provenWithin(settings.timings().provenWithinNanos());
+        if (maxWaitNanos == 0) {
+            return part.repeated() ? request.patient() : request;
+        }
+        return request.waiting(settings.policy().silenceNanos())
+                .claiming(settings.timings().claimNanos())
+                .provenWithin(settings.timings().provenWithinNanos());
     }
 
     private AcquireReply failed(FailureKind kind, @Nullable Throwable error, long ballot) {
