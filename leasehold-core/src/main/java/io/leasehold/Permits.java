@@ -55,8 +55,9 @@ public interface Permits extends Acquirable<Permit> {
      *
      * <p><b>Patience.</b> Zero means one request for each permit, up to the first that is busy. Otherwise patience
      * bounds the waiting; requests that have begun are completed, one for each permit. A caller is told that the permits
-     * are busy, or of an error, once what was taken is given back, or one {@linkplain LockOptions#nodeTimeout() node
-     * timeout} later: it is then given back in the background.
+     * are busy, or of an error, once what was taken is given back. If a release fails, or is not answered within one
+     * {@linkplain LockOptions#nodeTimeout() node timeout}, it is repeated in the background, and that permit is free
+     * after its ttl at the latest.
      *
      * <p>A thread that holds permits and waits for more of the same name may wait for itself, as with {@link #acquire}.
      *

@@ -61,7 +61,10 @@ final class TakenParts<H extends Hold> {
         leaving = CompletableFuture.allOf(leaving, undoOrRelease.handle((end, error) -> end));
     }
 
-    /** Completes, normally, when every undo and release so far has been answered, or is no longer repeated. */
+    /**
+     * Completes, normally, when every undo so far has been answered or is no longer repeated, and every release has been
+     * answered or has failed once: it is then repeated in the background, and the store forgets the part after its ttl.
+     */
     synchronized CompletableFuture<?> leaving() {
         return leaving;
     }
