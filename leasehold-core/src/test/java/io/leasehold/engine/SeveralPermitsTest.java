@@ -225,8 +225,10 @@ final class SeveralPermitsTest {
     @Test
     void aCallerWaitsOneNodeTimeoutForUnansweredReleases() throws Exception {
         Permit held = other().permits(POOL, 2).acquire();
-        Acquirable<MultiPermit> two =
-                client(way, Duration.ofSeconds(2)).permits(POOL, 2).several(2);
+        Acquirable<MultiPermit> two = client(way, Duration.ofSeconds(2))
+                .permits(POOL, 2)
+                .with(options -> options.nodeTimeout(Duration.ofMillis(200)))
+                .several(2);
         way.swallowsReleases = true;
         long start = System.nanoTime();
         assertThat(two.attempt(Duration.ZERO)).isInstanceOf(Attempt.Busy.class);
