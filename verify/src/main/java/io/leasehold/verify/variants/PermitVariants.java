@@ -16,6 +16,7 @@ final class PermitVariants {
     private static final String RECORD = "redis/wire/shared/permits.lua";
     private static final String LOCKS = "spi/toolkit/PermitsByLocks.java";
     private static final String WALK = "spi/toolkit/SlotWalk.java";
+    private static final String ROUNDS = "engine/PermitRounds.java";
 
     private PermitVariants() {}
 
@@ -220,6 +221,36 @@ final class PermitVariants {
                         "the first slot that is busy ends the walk",
                         WALK,
                         "return busy < permits.permitCount() ? ask()",
-                        "return busy < 0 ? ask()"));
+                        "return busy < 0 ? ask()"),
+                new Variant(
+                        "permits-several-held-while-waiting",
+                        "an attempt on several permits holds the first ones while it waits for more",
+                        ROUNDS,
+                        "return new Take(0);",
+                        "return new Take(patienceLeftNanos(nowNanos));"),
+                new Variant(
+                        "permits-several-kept-when-busy",
+                        "an attempt on several permits keeps those that it took when another one is busy",
+                        "engine/MultiPermitAttempt.java",
+                        "            parts.giveBack(false);\n",
+                        ""),
+                new Variant(
+                        "permits-several-in-step",
+                        "two clients that met in a round meet in every other one, since their pauses are equal",
+                        ROUNDS,
+                        "leastNanos + WaitPolicy.scaled(leastNanos, random)",
+                        "leastNanos"),
+                new Variant(
+                        "permits-several-ended-part",
+                        "a permit that ended while the others were taken is handed out with them",
+                        ROUNDS,
+                        "leastLeftNanos >= Math.max(1, timings.minimumValidityNanos())",
+                        "leastLeftNanos >= 0"),
+                new Variant(
+                        "permits-several-any-failure",
+                        "an attempt on several permits repeats a request that no retry helps",
+                        ROUNDS,
+                        "isTransient && taken > 0",
+                        "error != null && taken > 0"));
     }
 }
