@@ -39,7 +39,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     /** Receives the outcome before the caller does, once. */
     private final Consumer<AttemptOutcome> news;
 
-    private final Part part;
+    private final AttemptPart part;
 
     private OwnerToken owner;
     /** Whether the owner token has ended; the next request then draws a new one. */
@@ -49,8 +49,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
-    /** The slot of a permit that was granted. */
-    private int slot;
+    /** The slots of the permits that were granted. */
+    private List<Integer> slots = List.of();
     /** Whether the attempt has left the queue. Only the thread that delivers the outcome uses this field. */
     private boolean outOfQueue;
     /** The undos that are in progress. */
@@ -65,19 +65,9 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             EngineContext context,
             LocalQueues queues,
             @Nullable Throwable asked) {
-        this(name, settings, maxWaitNanos, context, queues, asked, Part.WHOLE);
+        this(name, settings, maxWaitNanos, context, queues, asked, AttemptPart.WHOLE);
     }
 
-    /**
-     * The part of an attempt in that of others.
-     *
-     * @param news receives the outcome before the result is available; null if the listeners do
-     * @param afterAnswer called after each answer of the store has been processed
-     * @param repeated whether another attempt follows if this one, without patience, finds the lock busy
-     */
-    record Part(@Nullable Consumer<AttemptOutcome> news, Runnable afterAnswer, boolean repeated) {
-        private static final Part WHOLE = new Part(null, () -> {}, false);
-    }
 
     /** Creates the attempt of readers that share its grant, or one of an attempt on several permits. */
     AcquireAttempt(
@@ -87,7 +77,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             EngineContext context,
             LocalQueues queues,
             @Nullable Throwable asked,
-            Part part) {
+            AttemptPart part) {
         super(settings, context, asked);
         this.name = name;
         this.maxWaitNanos = maxWaitNanos;
@@ -111,9 +101,9 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         return settings.options();
     }
 
-    /** Returns the slot of the permit that was granted; read it once the result is available. */
-    synchronized int slot() {
-        return slot;
+    /** Returns the slots of the permits that were granted; read them once the result is available. */
+    synchronized List<Integer> slots() {
+        return slots;
     }
 
     @Override
@@ -295,7 +285,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     private AcquireRequest request(OwnerToken sender, long ballotSoFar) {
         AcquireRequest request = context.request(List.of(name), sender, settings)
-                .reserve(queues.reserve(name))
+                .reserve(Math.max(part.permits(), queues.reserve(name)))
                 .seenToken(queues.seenToken(name))
                 .ballotSoFar(ballotSoFar);
         if (maxWaitNanos == 0) {
@@ -366,7 +356,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         long sentMark;
         synchronized (this) {
             sentMark = mark;
-            slot = grant.slot();
+            slots = grant.slots();
         }
         HeldGrant held;
         try {

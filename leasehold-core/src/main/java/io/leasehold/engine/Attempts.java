@@ -12,6 +12,7 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.WriteLease;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StorePermits;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -121,14 +122,12 @@ final class Attempts {
      */
     PendingAttempt<Permit> enterPermits(LockName name, WaitSettings settings, long maxWaitNanos) {
         requirePermits(name, settings);
-        return formed(name, settings, maxWaitNanos, (lease, attempt) -> new PermitHandle(lease, attempt.slot()));
+        return formed(name, settings, maxWaitNanos, AttemptPart.WHOLE, (lease, attempt) -> new PermitHandle(lease, attempt.slots().get(0)));
     }
 
-    private void requirePermits(LockName name, WaitSettings settings) {
+    private StorePermits requirePermits(LockName name, WaitSettings settings) {
         accepted(settings.options(), context.store());
-        if (context.store().permits().isEmpty()) {
-            throw refused(name, context.store());
-        }
+        return context.store().permits().orElseThrow(() -> refused(name, context.store()));
     }
 
     /**
@@ -137,7 +136,15 @@ final class Attempts {
      * @throws UnsafeStoreException if the store does not keep permits
      */
     PendingAttempt<MultiPermit> enterPermits(LockName name, int number, WaitSettings settings, long maxWaitNanos) {
-        requirePermits(name, settings);
+        if (requirePermits(name, settings).takesSeveral()) {
+            AttemptPart all = new AttemptPart(null, () -> {}, false, number);
+            return formed(
+                    name,
+                    settings,
+                    maxWaitNanos,
+                    all,
+                    (lease, attempt) -> MultiPermitHandle.of(lease, attempt.slots()));
+        }
         Throwable asked = context.leaks().captureStack();
         return begun(
                 () -> new MultiPermitAttempt(name, number, settings, maxWaitNanos, this, context, asked), attempt -> {
@@ -154,7 +161,7 @@ final class Attempts {
      */
     AcquireAttempt enterPart(
             LockName name, WaitSettings settings, long maxWaitNanos, boolean repeated, @Nullable Throwable asked) {
-        AcquireAttempt.Part part = new AcquireAttempt.Part(outcome -> {}, () -> {}, repeated);
+        AttemptPart part = new AttemptPart(outcome -> {}, () -> {}, repeated, 1);
         return begun(
                 () -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked, part), queues::enter);
     }
@@ -162,16 +169,25 @@ final class Attempts {
     /** Enters an attempt on an exclusive lock, whose lease can become that of a reader. */
     PendingAttempt<WriteLease> enterWrite(LockName name, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), context.store());
-        return formed(name, settings, maxWaitNanos, (lease, attempt) -> new WriteHandle(lease, this::downgrade));
+        return formed(
+                name,
+                settings,
+                maxWaitNanos,
+                AttemptPart.WHOLE,
+                (lease, attempt) -> new WriteHandle(lease, this::downgrade));
     }
 
     /** Enters an attempt whose caller receives the lease in another form. */
     private <H extends Hold> PendingAttempt<H> formed(
-            LockName name, WaitSettings settings, long maxWaitNanos, BiFunction<LeaseHandle, AcquireAttempt, H> form) {
+            LockName name,
+            WaitSettings settings,
+            long maxWaitNanos,
+            AttemptPart part,
+            BiFunction<LeaseHandle, AcquireAttempt, H> form) {
         Throwable asked = context.leaks().captureStack();
         return begun(
                 () -> new FormedAttempt<>(
-                        new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), form),
+                        new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked, part), form),
                 attempt -> queues.enter(attempt.contender()));
     }
 

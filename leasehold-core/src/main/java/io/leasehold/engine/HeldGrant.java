@@ -80,7 +80,10 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         this.queues = queues;
         long grantedAtNanos = now();
         this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
-        this.tokens = GrantTokens.of(grant.tokens(), highestBallot, settings, grantedAtNanos);
+        // Permits and read leases are not passed on within the process; the tokens of several permits are for their slots.
+        this.tokens = LocalQueues.isShared(name)
+                ? null
+                : GrantTokens.of(grant.tokens(), highestBallot, settings, grantedAtNanos);
         this.renewals = new GrantRenewals(this, claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
         this.current = SharedLease.first(this, tokens == null ? grant.tokens().first() : tokens.draw(), grantedAtNanos);

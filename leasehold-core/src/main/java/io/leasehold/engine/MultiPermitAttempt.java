@@ -122,7 +122,7 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
     private void answered(AcquireAttempt part, @Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
         long random = context.random();
         if (attempt instanceof Attempt.Acquired<Lease> acquired) {
-            if (parts.keep(new PermitHandle(LeaseHandle.of(acquired.lease()), part.slot()))) {
+            if (parts.keep(new PermitHandle(LeaseHandle.of(acquired.lease()), part.slots().get(0)))) {
                 long leastLeftNanos = leastLeftNanos();
                 next(decided(round -> round.taken(leastLeftNanos, random, now())));
             }
@@ -176,7 +176,7 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         List<PermitHandle> all = parts.all();
         // Otherwise, the caller has withdrawn.
         if (all.size() == number) {
-            deliver(AttemptOutcome.ACQUIRED, () -> result.complete(new Attempt.Acquired<>(new MultiPermitHandle(all))));
+            deliver(AttemptOutcome.ACQUIRED, () -> result.complete(new Attempt.Acquired<>(MultiPermitHandle.of(all))));
         }
     }
 

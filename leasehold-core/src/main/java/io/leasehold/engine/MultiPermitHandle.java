@@ -2,45 +2,57 @@ package io.leasehold.engine;
 
 import io.leasehold.LockName;
 import io.leasehold.MultiPermit;
-import java.util.Comparator;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /** Several permits of a name as one hold. */
 final class MultiPermitHandle extends JoinedLeases implements MultiPermit {
 
-    private final List<PermitHandle> permits;
+    private final SortedMap<Integer, Long> tokens;
 
-    /** Takes the permits in the order in which they were acquired. */
-    MultiPermitHandle(List<PermitHandle> permits) {
-        super(permits.stream().map(permit -> permit.lease).toList());
-        this.permits = permits.stream()
-                .sorted(Comparator.comparingInt(PermitHandle::slot))
-                .toList();
+    private MultiPermitHandle(List<LeaseHandle> parts, SortedMap<Integer, Long> tokens) {
+        super(parts);
+        this.tokens = tokens;
+    }
+
+    /** Joins permits that were acquired one after another, in this order. */
+    static MultiPermitHandle of(List<PermitHandle> permits) {
+        SortedMap<Integer, Long> tokens = new TreeMap<>();
+        permits.forEach(permit -> tokens.put(permit.slot(), permit.fencingToken()));
+        return new MultiPermitHandle(
+                permits.stream().map(permit -> permit.lease).toList(), tokens);
+    }
+
+    /** The permits of one grant: each slot has the next token. */
+    static MultiPermitHandle of(LeaseHandle lease, List<Integer> slots) {
+        SortedMap<Integer, Long> tokens = new TreeMap<>();
+        slots.forEach(slot -> tokens.put(slot, lease.fencingToken() + tokens.size()));
+        return new MultiPermitHandle(List.of(lease), tokens);
     }
 
     @Override
     public LockName lockName() {
-        return permits.get(0).lockName();
+        return parts.get(0).lockName();
     }
 
     @Override
     public List<Integer> slots() {
-        return permits.stream().map(PermitHandle::slot).toList();
+        return List.copyOf(tokens.keySet());
     }
 
     @Override
     public long fencingToken(int slot) {
-        for (PermitHandle permit : permits) {
-            if (permit.slot() == slot) {
-                return permit.fencingToken();
-            }
+        Long token = tokens.get(slot);
+        if (token == null) {
+            throw new IllegalArgumentException(
+                    "slot " + slot + " of permits \"" + lockName() + "\" is not one of " + slots());
         }
-        throw new IllegalArgumentException(
-                "slot " + slot + " of permits \"" + lockName() + "\" is not one of " + slots());
+        return token;
     }
 
     @Override
     public String toString() {
-        return "MultiPermit" + permits;
+        return "MultiPermit[slots " + slots() + ", " + parts + "]";
     }
 }

@@ -15,6 +15,7 @@ import io.leasehold.MultiPermit;
 import io.leasehold.Permit;
 import io.leasehold.PermitCountException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.PermitsStatus;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.AcquireReply;
@@ -27,9 +28,11 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StorePermits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -86,6 +89,11 @@ final class SeveralPermitsTest {
         }
 
         @Override
+        public Optional<StorePermits> permits() {
+            return super.permits().map(OneByOne::new);
+        }
+
+        @Override
         public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
             CompletableFuture<AcquireReply> answer = answers.to(acquires.incrementAndGet(), request);
             return answer != null ? answer : store.acquire(request);
@@ -114,6 +122,30 @@ final class SeveralPermitsTest {
                     .filter(released::contains)
                     .forEach(renewedAfterwards::add);
             return store.renew(batch);
+        }
+    }
+
+    /** Permits of which a request takes one. */
+    private record OneByOne(StorePermits permits) implements StorePermits {
+
+        @Override
+        public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
+            return permits.describe(name);
+        }
+
+        @Override
+        public CompletableFuture<List<PermitsStatus>> list(String glob, int limit) {
+            return permits.list(glob, limit);
+        }
+
+        @Override
+        public CompletableFuture<Boolean> change(LockName name, int count, long version) {
+            return permits.change(name, count, version);
+        }
+
+        @Override
+        public CompletableFuture<Boolean> forceRelease(LockName name, int slot, String holderId) {
+            return permits.forceRelease(name, slot, holderId);
         }
     }
 
@@ -186,7 +218,7 @@ final class SeveralPermitsTest {
         assertThat(three.slots()).containsExactly(0, 1, 2);
         assertThat(held()).isEqualTo(3);
         assertThat(events).containsExactly("began", "ACQUIRED pool");
-        assertThat(three.toString()).contains("MultiPermit").contains("slot 2");
+        assertThat(three.toString()).contains("MultiPermit[slots [0, 1, 2]");
         three.close();
         assertThat(held()).isZero();
     }

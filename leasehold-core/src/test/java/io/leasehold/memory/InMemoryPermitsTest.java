@@ -88,7 +88,7 @@ final class InMemoryPermitsTest {
 
     private static int slot(NodeReply reply) {
         assertThat(reply).isInstanceOf(NodeReply.Yes.class);
-        return ((NodeReply.Yes) reply).slot();
+        return ((NodeReply.Yes) reply).slots().get(0);
     }
 
     private boolean end(LockName name, OwnerToken owner, long highest) {

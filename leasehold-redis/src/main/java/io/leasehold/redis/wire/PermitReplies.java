@@ -41,7 +41,7 @@ public final class PermitReplies {
         return switch (text(reply, 0)) {
             case "yes" -> {
                 decoder.heed(reply);
-                yield new NodeReply.Yes(incarnation, Long.parseLong(text(reply, 1)), number(reply, 2));
+                yield new NodeReply.Yes(incarnation, Long.parseLong(text(reply, 1)), List.of(number(reply, 2)));
             }
             case "count" -> refused(new PermitCountException(permits, node, permits.permitCount(), number(reply, 2)));
             case "lock" -> refused(nameOfALock(what));

@@ -23,7 +23,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests with processes that want three of four permits, beside processes that want one, while messages are lost,
@@ -48,7 +49,7 @@ final class SeveralPermitsWorldTest {
         private final Map<Integer, Long> lastToken = new HashMap<>();
         private final List<String> violations = new ArrayList<>();
 
-        Play(long seed) {
+        Play(long seed, boolean atOnce) {
             world = VirtualWorld.seeded(seed);
             VirtualRuntime host = world.process("node");
             node = new InMemoryNode(host);
@@ -56,7 +57,10 @@ final class SeveralPermitsWorldTest {
                 VirtualRuntime process = world.process("p" + i);
                 FaultyNode way = new FaultyNode(node, process, host);
                 LockClient client = Leasehold.builder()
-                        .store(new SingleNodeStore(way, process))
+                        .store(
+                                atOnce
+                                        ? new SingleNodeStore(way, process)
+                                        : new OneByOneStore(new SingleNodeStore(way, process)))
                         .runtime(process)
                         .defaults(LockOptions.defaults().ttl(TTL))
                         .connect();
@@ -217,23 +221,25 @@ final class SeveralPermitsWorldTest {
         }
     }
 
-    @Test
-    void threeOfFourAreTakenTogetherOrNotAtAll() {
+    /** One request for all permits, or one for each; nothing is held in between. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void threeOfFourAreTakenTogetherOrNotAtAll(boolean atOnce) {
         PrintStream errors = System.err;
         // Every fault is logged.
         System.setErr(new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
         try {
             for (long seed = 1; seed <= WORLDS; seed++) {
-                play(seed);
+                play(seed, atOnce);
             }
         } finally {
             System.setErr(errors);
         }
     }
 
-    private static void play(long seed) {
+    private static void play(long seed, boolean atOnce) {
         try {
-            new Play(seed).run();
+            new Play(seed, atOnce).run();
         } catch (RuntimeException | AssertionError e) {
             throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
         }
