@@ -36,6 +36,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
 
     private final LockName name;
     private final OwnerToken owner;
+    private final int permits;
     private final WaitSettings settings;
     private final EngineContext context;
     private final LocalQueues queues;
@@ -75,6 +76,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
             LocalQueues queues) {
         this.name = name;
         this.owner = grant.owner();
+        this.permits = Math.max(1, grant.slots().size());
         this.settings = settings;
         this.context = context;
         this.queues = queues;
@@ -520,6 +522,11 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
     @Override
     public boolean blocksForever(Thread thread) {
         return isHeld() && settings.timings().renewed() && currentLease().isOnlyFor(thread);
+    }
+
+    @Override
+    public int permits() {
+        return permits;
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.leasehold.testkit.tck;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -16,6 +17,10 @@ import io.leasehold.PermitCountException;
 import io.leasehold.Permits;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.admin.PermitsStatus;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.RenewReply;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -204,6 +209,67 @@ public interface SeveralPermitsTck extends SharesStore {
         assertEquals(ReleaseOutcome.ALREADY_LOST, two.release());
         assertEquals(1, told.get());
         assertEquals(0, held(operator, name));
+    }
+
+    /** A request that waits for several is not overtaken, if the store takes them in one step. */
+    @Test
+    default void aLargeRequestIsNotOvertaken(TckBench bench) throws InterruptedException {
+        needPermits(bench);
+        if (!bench.store().store().permits().orElseThrow().takesSeveral()) {
+            bench.leaveOut("takes permits one by one");
+        }
+        LockName name = bench.name("large");
+        List<Permit> held = take(bench, name, 4, 2);
+        CompletableFuture<MultiPermit> large =
+                bench.client().permits(name, 4).several(3).acquireAsync();
+        LockClient observer = bench.client();
+        TckBench.until(
+                "the large request is queued",
+                () -> observer.admin().waiters(name.asPermits(), 10).size() == 1);
+        CompletableFuture<Permit> small = bench.client().permits(name, 4).acquireAsync();
+        assertNull(observer.permits(name, 4).tryAcquire(Duration.ZERO), "two are free, but another waits before");
+        assertEquals(2, held(observer, name), "nothing is held for it");
+        assertFalse(small.isDone());
+        held.get(0).close();
+        MultiPermit three = TckBench.join(large);
+        assertEquals(3, three.slots().size());
+        three.renew();
+        assertTrue(three.isValid());
+        assertFalse(small.isDone());
+        held.get(1).close();
+        assertEquals(held.get(1).slot(), TckBench.join(small).slot());
+        assertTrue(three.isValid());
+    }
+
+    /** At the store: a repeated request for several finds its own, renews and ends all of them. */
+    @Test
+    default void aRepeatedRequestForSeveralFindsItsOwn(TckBench bench) {
+        needPermits(bench);
+        if (!bench.store().store().permits().orElseThrow().takesSeveral()) {
+            bench.leaveOut("takes permits one by one");
+        }
+        StoreDriver store = bench.store();
+        LockName name = bench.name("repeated").asPermits(5);
+        Grant single = store.granted(name, store.owner(), TckBench.LONG_TTL);
+        OwnerToken owner = store.owner();
+        Grant first = granted(store, name, owner);
+        assertEquals(3, first.tokens().last() - first.tokens().first() + 1);
+        store.release(name, single);
+        Grant second = granted(store, name, owner);
+        assertEquals(first.slots(), second.slots());
+        assertTrue(second.tokens().first() > first.tokens().last());
+        assertEquals(3, held(bench.client(), name));
+        assertInstanceOf(RenewReply.Renewed.class, store.renew(name, owner, TckBench.LONG_TTL));
+        store.release(name, second);
+        assertInstanceOf(RenewReply.NotOurs.class, store.renew(name, owner, TckBench.LONG_TTL));
+        assertEquals(0, held(bench.client(), name));
+    }
+
+    private static Grant granted(StoreDriver store, LockName name, OwnerToken owner) {
+        AcquireReply reply =
+                store.acquire(store.request(name, owner, TckBench.LONG_TTL).reserve(3));
+        assertInstanceOf(AcquireReply.Granted.class, reply);
+        return ((AcquireReply.Granted) reply).grant();
     }
 
     /** Clients that want three of four, beside clients that want one: all get theirs, and each slot is exclusive. */
