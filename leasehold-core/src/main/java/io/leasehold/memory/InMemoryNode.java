@@ -37,6 +37,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -226,18 +227,33 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     @Override
     public synchronized CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        return CompletableFuture.completedFuture(
+                decide(ballot, entry -> entry.resume(ballot, ticket, runtime.nanoTime())));
+    }
+
+    @Override
+    public synchronized CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Membership membership) {
+        NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
+        return CompletableFuture.completedFuture(
+                refusal != null
+                        ? refusal
+                        : decide(ballot, entry -> entry.vote(ballot, ticket, runtime.nanoTime())));
+    }
+
+    /** The grant rule for a ballot that takes the place of an owner token, and never a free lock. */
+    private NodeReply decide(Ballot ballot, Predicate<NameState> swap) {
         long serverMicros = serverMicros();
         LockName name = ballot.request().name();
         NameState entry = entry(name);
         long fence = Math.max(forgottenFence, entry.fence);
         NodeReply reply = step(List.of()).unacceptable(ballot, fence, fence, incarnation);
         if (reply == null) {
-            reply = entry.resume(ballot, ticket, runtime.nanoTime())
+            reply = swap.test(entry)
                     ? new NodeReply.Yes(incarnation, serverMicros)
                     : new NodeReply.Held(entry.holder(runtime.nanoTime()), false, incarnation, serverMicros);
         }
         forgetUnused(name, entry);
-        return CompletableFuture.completedFuture(reply);
+        return reply;
     }
 
     @Override

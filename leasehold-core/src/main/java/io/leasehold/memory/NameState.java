@@ -185,7 +185,7 @@ final class NameState {
         waiters.remove(request.owner());
         Held current = heldAt(nowNanos);
         if (current != null && current.owner().equals(request.owner())) {
-            long endsAtNanos = nowNanos + request.claimNanos();
+            long endsAtNanos = request.claimNanos() == 0 ? current.endsAtNanos() : nowNanos + request.claimNanos();
             held = new Held(request.ticket(), request.holderId(), request.token(), endsAtNanos);
             return true;
         }
@@ -194,13 +194,31 @@ final class NameState {
 
     /** Swaps the ticket's owner token for that of the ballot, and does nothing else; returns whether that has the lock. */
     boolean resume(Ballot ballot, OwnerToken ticket, long nowNanos) {
-        Held current = heldAt(nowNanos);
-        OwnerToken holder = current == null ? null : current.owner();
-        boolean isTheirs = ticket.equals(holder) || ballot.request().owner().equals(holder);
+        boolean isTheirs = theirs(ballot, ticket, nowNanos) != null;
         if (isTheirs) {
             grant(ballot, nowNanos);
         }
         return isTheirs;
+    }
+
+    /** As {@link #resume}, but the hold ends when it would have ended: this node is one of several that vote. */
+    boolean vote(Ballot ballot, OwnerToken ticket, long nowNanos) {
+        Held theirs = theirs(ballot, ticket, nowNanos);
+        if (theirs == null) {
+            return false;
+        }
+        AcquireRequest request = ballot.request();
+        held = new Held(request.owner(), request.holderId(), ballot.candidate(), theirs.endsAtNanos());
+        fence = ballot.tokens().last();
+        return true;
+    }
+
+    /** Returns the hold of the ticket or of the ballot's owner token; null if neither has the lock. */
+    private @Nullable Held theirs(Ballot ballot, OwnerToken ticket, long nowNanos) {
+        Held current = heldAt(nowNanos);
+        OwnerToken holder = current == null ? null : current.owner();
+        boolean isTheirs = ticket.equals(holder) || ballot.request().owner().equals(holder);
+        return isTheirs ? current : null;
     }
 
     /**

@@ -66,6 +66,15 @@ public interface LockNode extends LockKeeper {
     }
 
     /**
+     * Proposes a ballot for an exported lease to a member of a quorum: as {@link #resume(Ballot, OwnerToken)}, after the
+     * checks of a member. A yes is one vote of several, so it does not move the end of the hold: until the ballot is won,
+     * nothing may outlive the claim of the ticket. Called only if the node {@linkplain #keepsTickets() keeps tickets}.
+     */
+    default CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Membership membership) {
+        throw new UnsupportedOperationException(description() + " does not keep locks for tickets");
+    }
+
+    /**
      * Proposes a ballot for a reader that takes the place of a writer: see {@link LockStore#downgrade}. The ballot must
      * exceed the fence, as that of a writer. Called only if the node {@linkplain #keepsReaders() keeps readers}.
      */

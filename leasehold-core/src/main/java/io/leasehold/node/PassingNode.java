@@ -53,6 +53,11 @@ public abstract class PassingNode extends PassingKeeper implements LockNode {
     }
 
     @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Membership membership) {
+        return node.resume(ballot, ticket, membership);
+    }
+
+    @Override
     public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
         return node.downgrade(ballot, writer);
     }

@@ -11,6 +11,10 @@ import io.leasehold.node.Birth;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.MemberSet;
@@ -59,6 +63,10 @@ public final class QuorumStore implements LockStore, MemberSet {
     private final NodeSet nodes;
     private final String description;
     private final NodeReleases releases;
+    private final NodeExports exports;
+    /** The votes on tickets, by the owner tokens of the engine's requests. */
+    private final Map<OwnerToken, QuorumResume> resumes = new ConcurrentHashMap<>();
+
     private final ContentionBackoff backoff;
     private final Map<OwnerToken, QuorumSession> sessions = new ConcurrentHashMap<>();
     private final QuorumSession.Shared shared;
@@ -84,9 +92,10 @@ public final class QuorumStore implements LockStore, MemberSet {
         this.nodes = new NodeSet(this.members, settings, runtime);
         this.description = "redlock:" + names;
         this.releases = new NodeReleases(nodes);
+        this.exports = new NodeExports(nodes);
         this.backoff = new ContentionBackoff(runtime, name -> signals.wake(name));
         this.shared = new QuorumSession.Shared(
-                nodes, releases, backoff, sessions, (owner, cause) -> signals.lost(owner, cause));
+                nodes, releases, exports, backoff, sessions, (owner, cause) -> signals.lost(owner, cause));
     }
 
     /**
@@ -288,6 +297,60 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     @Override
+    public boolean keepsTickets() {
+        return members.stream().allMatch(member -> member.node().keepsTickets());
+    }
+
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        QuorumSession session = sessions.get(request.owner());
+        return (session != null ? session : unknown(List.of(request.name()), request.owner())).export(request);
+    }
+
+    /**
+     * Wins the votes of a quorum, which keep the claim, and then renews at a quorum, for the ttl. Only that is a lease: some
+     * of the votes may have ended with the claim in between. What was left of the claim stays where it was longer than the
+     * ttl.
+     */
+    @Override
+    public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
+        long askedAtNanos = runtime.nanoTime();
+        resumes.values().removeIf(votes -> votes.isForgotten(askedAtNanos));
+        QuorumResume votes = resumes.computeIfAbsent(
+                request.owner(), owner -> new QuorumResume(nodes, exports, request.name(), owner, ticket));
+        return votes.ask(request).thenCompose(reply -> {
+            if (reply instanceof AcquireReply.Busy) {
+                resumes.remove(request.owner(), votes);
+            }
+            return reply instanceof AcquireReply.Granted won
+                    ? hold(request, won, askedAtNanos)
+                    : CompletableFuture.completedFuture(reply);
+        });
+    }
+
+    private CompletableFuture<AcquireReply> hold(AcquireRequest request, AcquireReply.Granted won, long askedAtNanos) {
+        Grant grant = won.grant();
+        QuorumSession session = session(request.names(), request.owner(), grant.owner());
+        session.resumed(request);
+        sessions.put(request.owner(), session);
+        sessions.put(grant.owner(), session);
+        long leftNanos = Math.max(1, request.timeoutNanos() - (runtime.nanoTime() - askedAtNanos));
+        RenewBatch.Item item = new RenewBatch.Item(request.name(), grant.owner(), request.ttlNanos(), leftNanos);
+        return renew(new RenewBatch(List.of(item), leftNanos)).thenApply(reply -> {
+            RenewReply.Item kept = reply.items().get(0);
+            if (kept instanceof RenewReply.Renewed renewed) {
+                Grant held = new Grant(grant.owner(), grant.tokens(), renewed.sentAtNanos(), grant.incarnation());
+                return new AcquireReply.Granted(held, won.votes());
+            }
+            session.forget();
+            String message = "the votes for the ticket of " + request.name()
+                    + " were won, but no quorum has confirmed the ttl since; " + Votes.line(kept.votes());
+            return new AcquireReply.Failed(
+                    FailureKind.UNKNOWN, new StoreUnavailableException(message, kept.votes(), null), won.ballot());
+        });
+    }
+
+    @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         long round = renewalRounds.incrementAndGet();
         List<QuorumSession> renewed = new ArrayList<>();
@@ -342,6 +405,7 @@ public final class QuorumStore implements LockStore, MemberSet {
                 100_000_000L, 2 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos()));
         List<Runnable> steps = new ArrayList<>();
         steps.add(() -> releases.close(patienceNanos));
+        steps.add(exports::close);
         steps.add(backoff::close);
         members.forEach(member -> steps.add(() -> member.node().close()));
         Throwable first = null;
