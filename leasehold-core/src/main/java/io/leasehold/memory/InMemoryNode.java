@@ -232,12 +232,13 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public synchronized CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Membership membership) {
+    public synchronized CompletableFuture<NodeReply> resume(
+            Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
         NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
         return CompletableFuture.completedFuture(
                 refusal != null
                         ? refusal
-                        : decide(ballot, entry -> entry.vote(ballot, ticket, runtime.nanoTime())));
+                        : decide(ballot, entry -> entry.resume(ballot, ticket, step, runtime.nanoTime())));
     }
 
     /** The grant rule for a ballot that takes the place of an owner token, and never a free lock. */

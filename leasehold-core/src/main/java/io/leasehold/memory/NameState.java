@@ -2,6 +2,7 @@ package io.leasehold.memory;
 
 import io.leasehold.Holder;
 import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.OwnerToken;
@@ -201,14 +202,16 @@ final class NameState {
         return isTheirs;
     }
 
-    /** As {@link #resume}, but the hold ends when it would have ended: this node is one of several that vote. */
-    boolean vote(Ballot ballot, OwnerToken ticket, long nowNanos) {
+    /** The same at a node that is one of several: only the step that holds moves the end. */
+    boolean resume(Ballot ballot, OwnerToken ticket, LockNode.Resume step, long nowNanos) {
         Held theirs = theirs(ballot, ticket, nowNanos);
         if (theirs == null) {
             return false;
         }
         AcquireRequest request = ballot.request();
-        held = new Held(request.owner(), request.holderId(), ballot.candidate(), theirs.endsAtNanos());
+        boolean isVote = step == LockNode.Resume.VOTE;
+        long endsAtNanos = isVote ? theirs.endsAtNanos() : nowNanos + request.ttlNanos();
+        held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
         fence = ballot.tokens().last();
         return true;
     }

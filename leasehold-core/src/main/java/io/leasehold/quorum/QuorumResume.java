@@ -4,6 +4,7 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -22,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  * One claimant's votes on a ticket, from its first request on: performs the actions of a {@link QuorumRound} of swaps.
  *
  * <p>The same owner token asks again and again, since its votes stay. If other claimants have votes and none can win, it
- * gives its own back to the ticket, and continues with a fresh owner token. A won round is no lease yet: a vote does not
- * move the end of the claim, so that the caller of this class must renew at a quorum first. All code runs in its {@link
- * SerialExecutor}; fields that other threads read are volatile.
+ * gives its own back to the ticket, and continues with a fresh owner token. A vote does not move the end of the claim. Only
+ * after a quorum has voted, another round of the same owner token begins the ttl: its votes are the lease. All code runs in
+ * its {@link SerialExecutor}; fields that other threads read are volatile.
  */
 final class QuorumResume {
 
@@ -41,6 +42,7 @@ final class QuorumResume {
 
     private OwnerToken owner;
     private QuorumRound round;
+    private LockNode.Resume step = LockNode.Resume.VOTE;
     private int splits;
     /** The ballots of the owner tokens whose votes were given back. */
     private long firstBallot = Long.MAX_VALUE;
@@ -86,7 +88,7 @@ final class QuorumResume {
         return idle && nowNanos - touchedAtNanos > 2 * nodes.settings().quarantineNanos();
     }
 
-    /** Answers within the time limit of the request. A grant says that the votes are won, and no more. */
+    /** Answers within the time limit of the request. */
     CompletableFuture<AcquireReply> ask(AcquireRequest wanted) {
         CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
         long askedAtNanos = now();
@@ -108,6 +110,7 @@ final class QuorumResume {
             return;
         }
         asked = reply;
+        step = LockNode.Resume.VOTE;
         attempt.asked(wanted, askedAtNanos, now());
         if (nodes.estimateMicros().isPresent()) {
             start(List.of());
@@ -140,8 +143,17 @@ final class QuorumResume {
             } else if (action instanceof QuorumRound.GiveBack) {
                 giveBack();
             } else if (action instanceof QuorumRound.Finish finish) {
-                answer(reply(finish.verdict()));
+                finish(finish.verdict());
             }
+        }
+    }
+
+    private void finish(RoundVerdict verdict) {
+        if (verdict instanceof RoundVerdict.Won && step == LockNode.Resume.VOTE) {
+            step = LockNode.Resume.HOLD;
+            start(List.of());
+        } else {
+            answer(reply(verdict));
         }
     }
 
@@ -174,12 +186,13 @@ final class QuorumResume {
         Ballot ballot = attempt.ballot(owner, candidate);
         long sentAtNanos = now();
         QuorumRound asking = round;
+        LockNode.Resume proposedStep = step;
         schedule(attempt.nodeTimeoutNanos(sentAtNanos), () -> perform(asking.late(candidate)));
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
             nodes.propose(
                             node,
-                            (target, proposed, membership) -> target.resume(proposed, ticket, membership),
+                            (target, proposed, membership) -> target.resume(proposed, ticket, proposedStep, membership),
                             ballot,
                             Math.min(estimateMicros, candidate),
                             attempt.floor(node))

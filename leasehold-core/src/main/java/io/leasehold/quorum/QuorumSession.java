@@ -10,6 +10,7 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ExportReply;
 import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -378,13 +379,12 @@ final class QuorumSession {
 
     // ---- exporting and resuming
 
-    /** Notes that the votes on a ticket were won with this owner token: from now on the lock is renewed and repaired. */
-    void resumed(AcquireRequest wanted) {
+    /** Notes that an exported lease was resumed with this grant: from now on the lock is renewed and repaired. */
+    void resumed(AcquireRequest wanted, Grant grant) {
         serial.run(() -> {
-            long nowNanos = now();
-            attempt.asked(wanted, nowNanos, nowNanos);
+            attempt.asked(wanted, grant.sentAtNanos(), now());
             held = true;
-            keptUntilAtNanos = nowNanos + wanted.ttlNanos();
+            keptUntilAtNanos = grant.sentAtNanos() + wanted.ttlNanos();
             renewal.granted(QuorumSettings.validityNanos(wanted.ttlNanos()));
         });
     }

@@ -13,8 +13,6 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ExportReply;
 import io.leasehold.spi.ExportRequest;
-import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.MemberSet;
@@ -307,46 +305,23 @@ public final class QuorumStore implements LockStore, MemberSet {
         return (session != null ? session : unknown(List.of(request.name()), request.owner())).export(request);
     }
 
-    /**
-     * Wins the votes of a quorum, which keep the claim, and then renews at a quorum, for the ttl. Only that is a lease: some
-     * of the votes may have ended with the claim in between. What was left of the claim stays where it was longer than the
-     * ttl.
-     */
     @Override
     public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
-        long askedAtNanos = runtime.nanoTime();
-        resumes.values().removeIf(votes -> votes.isForgotten(askedAtNanos));
+        long nowNanos = runtime.nanoTime();
+        resumes.values().removeIf(votes -> votes.isForgotten(nowNanos));
         QuorumResume votes = resumes.computeIfAbsent(
                 request.owner(), owner -> new QuorumResume(nodes, exports, request.name(), owner, ticket));
-        return votes.ask(request).thenCompose(reply -> {
-            if (reply instanceof AcquireReply.Busy) {
+        return votes.ask(request).thenApply(reply -> {
+            if (reply instanceof AcquireReply.Granted granted) {
+                OwnerToken owner = granted.grant().owner();
+                QuorumSession session = session(request.names(), request.owner(), owner);
+                session.resumed(request, granted.grant());
+                sessions.put(request.owner(), session);
+                sessions.put(owner, session);
+            } else if (reply instanceof AcquireReply.Busy) {
                 resumes.remove(request.owner(), votes);
             }
-            return reply instanceof AcquireReply.Granted won
-                    ? hold(request, won, askedAtNanos)
-                    : CompletableFuture.completedFuture(reply);
-        });
-    }
-
-    private CompletableFuture<AcquireReply> hold(AcquireRequest request, AcquireReply.Granted won, long askedAtNanos) {
-        Grant grant = won.grant();
-        QuorumSession session = session(request.names(), request.owner(), grant.owner());
-        session.resumed(request);
-        sessions.put(request.owner(), session);
-        sessions.put(grant.owner(), session);
-        long leftNanos = Math.max(1, request.timeoutNanos() - (runtime.nanoTime() - askedAtNanos));
-        RenewBatch.Item item = new RenewBatch.Item(request.name(), grant.owner(), request.ttlNanos(), leftNanos);
-        return renew(new RenewBatch(List.of(item), leftNanos)).thenApply(reply -> {
-            RenewReply.Item kept = reply.items().get(0);
-            if (kept instanceof RenewReply.Renewed renewed) {
-                Grant held = new Grant(grant.owner(), grant.tokens(), renewed.sentAtNanos(), grant.incarnation());
-                return new AcquireReply.Granted(held, won.votes());
-            }
-            session.forget();
-            String message = "the votes for the ticket of " + request.name()
-                    + " were won, but no quorum has confirmed the ttl since; " + Votes.line(kept.votes());
-            return new AcquireReply.Failed(
-                    FailureKind.UNKNOWN, new StoreUnavailableException(message, kept.votes(), null), won.ballot());
+            return reply;
         });
     }
 

@@ -253,10 +253,11 @@ public final class FaultyNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Membership membership) {
+    public CompletableFuture<NodeReply> resume(
+            Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
         return call(
                 ballot.request().timeoutNanos(),
-                () -> node.resume(ballot, ticket, membership),
+                () -> node.resume(ballot, ticket, step, membership),
                 NodeReply.Failed::new);
     }
 
