@@ -12,6 +12,8 @@ import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -310,6 +312,32 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         return granting(ballot, () -> node.acquire(ballot, membership));
+    }
+
+    @Override
+    public boolean keepsTickets() {
+        return node.keepsTickets();
+    }
+
+    /** The model of a node has no tickets, so the trace ends with the first one. */
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        return write(() -> {
+            trace.followsNoMore();
+            ended.add(request.owner());
+            return node.export(request);
+        });
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        return granting(ballot, () -> node.resume(ballot, ticket));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(
+            Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+        return granting(ballot, () -> node.resume(ballot, ticket, step, membership));
     }
 
     @Override
