@@ -195,33 +195,33 @@ final class NameState {
 
     /** Swaps the ticket's owner token for that of the ballot, and does nothing else; returns whether that has the lock. */
     boolean resume(Ballot ballot, OwnerToken ticket, long nowNanos) {
-        boolean isTheirs = theirs(ballot, ticket, nowNanos) != null;
+        boolean isTheirs = isTheirs(ballot, ticket, nowNanos);
         if (isTheirs) {
             grant(ballot, nowNanos);
         }
         return isTheirs;
     }
 
-    /** The same at a node that is one of several: only the step that holds moves the end. */
+    /** The same at a node that is one of several: a vote does not move the end of the hold, and the second step does. */
     boolean resume(Ballot ballot, OwnerToken ticket, LockNode.Resume step, long nowNanos) {
-        Held theirs = theirs(ballot, ticket, nowNanos);
-        if (theirs == null) {
+        if (!isTheirs(ballot, ticket, nowNanos)) {
             return false;
         }
         AcquireRequest request = ballot.request();
-        boolean isVote = step == LockNode.Resume.VOTE;
-        long endsAtNanos = isVote ? theirs.endsAtNanos() : nowNanos + request.ttlNanos();
+        Held before = held;
+        boolean isVote = before != null && step == LockNode.Resume.VOTE;
+        long endsAtNanos = isVote ? before.endsAtNanos() : nowNanos + request.ttlNanos();
         held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
         fence = ballot.tokens().last();
         return true;
     }
 
-    /** Returns the hold of the ticket or of the ballot's owner token; null if neither has the lock. */
-    private @Nullable Held theirs(Ballot ballot, OwnerToken ticket, long nowNanos) {
+    /** Whether the ticket or the ballot's owner token has the lock. */
+    private boolean isTheirs(Ballot ballot, OwnerToken ticket, long nowNanos) {
         Held current = heldAt(nowNanos);
         OwnerToken holder = current == null ? null : current.owner();
         boolean isTheirs = ticket.equals(holder) || ballot.request().owner().equals(holder);
-        return isTheirs ? current : null;
+        return isTheirs;
     }
 
     /**
