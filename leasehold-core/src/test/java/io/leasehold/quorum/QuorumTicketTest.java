@@ -3,8 +3,12 @@ package io.leasehold.quorum;
 import static io.leasehold.quorum.ScriptedSet.NAME;
 import static io.leasehold.quorum.ScriptedSet.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Holder;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.LockNode;
@@ -101,6 +105,21 @@ final class QuorumTicketTest {
         assertThat(set.released(second)).isInstanceOf(ReleaseReply.Released.class);
         assertThat(resumed(set.owner())).as("no free lock").isInstanceOf(AcquireReply.Busy.class);
         assertThat(set.keeps(0) || set.keeps(1) || set.keeps(2)).isFalse();
+    }
+
+    /** A node that has forgotten a ticket grants nothing for the largest ttl, and no longer. */
+    @Test
+    void aClaimIsAtMostTheLargestTtl() {
+        LockClient client =
+                Leasehold.builder().store(set.store).runtime(set.clock).connect();
+        Lease lease = set.clock.answer(client.named(NAME).acquireAsync());
+        assertThat(client.keepsTickets()).isTrue();
+        assertThatThrownBy(() -> lease.exportAsync(Duration.ofSeconds(31)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("PT31S", "PT30S");
+        assertThat(lease.isValid()).isTrue();
+        assertThat(set.clock.answer(lease.exportAsync(Duration.ofSeconds(30))).lockName())
+                .isEqualTo(NAME);
     }
 
     /** A minority is no confirmation: the other nodes may have another holder soon. */

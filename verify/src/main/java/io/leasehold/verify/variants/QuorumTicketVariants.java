@@ -58,6 +58,12 @@ final class QuorumTicketVariants {
                         "        shared.exports().stop(nodeOwner);\n",
                         ""),
                 new Variant(
+                        "claim-above-the-largest-ttl",
+                        "a claim outlasts the quarantine of a node that has forgotten it",
+                        "engine/LeaseExport.java",
+                        " || longer.compareTo(store.maxTtl()) > 0) {",
+                        ") {"),
+                new Variant(
                         "votes-undone",
                         "a claimant that has lost a round undoes its votes, and so destroys the ticket",
                         ROUND,
