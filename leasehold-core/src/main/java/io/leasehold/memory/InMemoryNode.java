@@ -226,35 +226,24 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public synchronized CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
-        return CompletableFuture.completedFuture(
-                decide(ballot, entry -> entry.resume(ballot, ticket, runtime.nanoTime())));
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        return resume(ballot, entry -> entry.resume(ballot, ticket, runtime.nanoTime()), null);
     }
 
     @Override
-    public synchronized CompletableFuture<NodeReply> resume(
-            Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
-        NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
-        return CompletableFuture.completedFuture(
-                refusal != null
-                        ? refusal
-                        : decide(ballot, entry -> entry.resume(ballot, ticket, step, runtime.nanoTime())));
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+        return resume(ballot, entry -> entry.resume(ballot, ticket, step, runtime.nanoTime()), membership);
     }
 
-    /** The grant rule for a ballot that takes the place of an owner token, and never a free lock. */
-    private NodeReply decide(Ballot ballot, Predicate<NameState> swap) {
-        long serverMicros = serverMicros();
-        LockName name = ballot.request().name();
-        NameState entry = entry(name);
-        long fence = Math.max(forgottenFence, entry.fence);
-        NodeReply reply = step(List.of()).unacceptable(ballot, fence, fence, incarnation);
+    private synchronized CompletableFuture<NodeReply> resume(
+            Ballot ballot, Predicate<NameState> swap, @Nullable Membership membership) {
+        NodeReply reply = membership == null ? null : marker.refusal(membership, incarnation, serverMicros());
+        NameState entry = entry(ballot.request().name());
         if (reply == null) {
-            reply = swap.test(entry)
-                    ? new NodeReply.Yes(incarnation, serverMicros)
-                    : new NodeReply.Held(entry.holder(runtime.nanoTime()), false, incarnation, serverMicros);
+            reply = step(List.of()).resumed(ballot, entry, swap, incarnation);
         }
-        forgetUnused(name, entry);
-        return reply;
+        forgetUnused(ballot.request().name(), entry);
+        return CompletableFuture.completedFuture(reply);
     }
 
     @Override

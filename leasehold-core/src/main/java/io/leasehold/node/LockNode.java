@@ -77,8 +77,7 @@ public interface LockNode extends LockKeeper {
      * Proposes a ballot for an exported lease to a member of a quorum: as {@link #resume(Ballot, OwnerToken)}, after the
      * checks of a member. Called only if the node {@linkplain #keepsTickets() keeps tickets}.
      */
-    default CompletableFuture<NodeReply> resume(
-            Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+    default CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
         throw new UnsupportedOperationException(description() + " does not keep locks for tickets");
     }
 

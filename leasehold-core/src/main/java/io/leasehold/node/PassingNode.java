@@ -53,8 +53,7 @@ public abstract class PassingNode extends PassingKeeper implements LockNode {
     }
 
     @Override
-    public CompletableFuture<NodeReply> resume(
-            Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
         return node.resume(ballot, ticket, step, membership);
     }
 

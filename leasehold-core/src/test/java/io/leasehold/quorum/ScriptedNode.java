@@ -161,8 +161,7 @@ final class ScriptedNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<NodeReply> resume(
-            Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
         resumes.add(ballot);
         return answer("resume", () -> memory.resume(ballot, ticket, step, membership));
     }

@@ -2,7 +2,6 @@ package io.leasehold.simulator;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.memory.InMemoryNode;
@@ -16,6 +15,7 @@ import io.leasehold.spi.ExportReply;
 import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.PassingSignals;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -335,8 +335,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<NodeReply> resume(
-            Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
         return granting(ballot, () -> node.resume(ballot, ticket, step, membership));
     }
 
@@ -443,16 +442,10 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     /** Also receives every hand-over, so that none to an ended owner token goes unnoticed. */
-    private final class NodeListener implements StoreSignals {
-        private final StoreSignals signals;
+    private final class NodeListener extends PassingSignals {
 
         NodeListener(StoreSignals signals) {
-            this.signals = signals;
-        }
-
-        @Override
-        public void wake(LockName name) {
-            signals.wake(name);
+            super(signals);
         }
 
         @Override
@@ -471,17 +464,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
                             + host.world().elapsed());
                 }
             }
-            signals.handedOver(handOver);
-        }
-
-        @Override
-        public void lost(OwnerToken owner, LossCause cause) {
-            signals.lost(owner, cause);
-        }
-
-        @Override
-        public void reconnected() {
-            signals.reconnected();
+            super.handedOver(handOver);
         }
     }
 

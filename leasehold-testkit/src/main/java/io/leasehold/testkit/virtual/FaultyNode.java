@@ -253,8 +253,7 @@ public final class FaultyNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<NodeReply> resume(
-            Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
         return call(
                 ballot.request().timeoutNanos(),
                 () -> node.resume(ballot, ticket, step, membership),
