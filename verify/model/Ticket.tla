@@ -10,7 +10,7 @@
 (*                                                                         *)
 (* At one node the swap begins the ttl. Over several it is a vote, which   *)
 (* keeps the end of the claim; the ttl begins with a second round, once a  *)
-(* quorum has voted. A claimant whose votes cannot win gives them back to  *)
+(* quorum has voted. A claimant whose votes cannot win returns them to  *)
 (* the ticket, and does not use its owner token again.                     *)
 (*                                                                         *)
 (* The network is that of Quorum. Nodes do not forget, and clocks do not   *)
@@ -141,7 +141,7 @@ NodeHold(n, m) ==
     /\ Tell(n, m, Ttl)
     /\ UNCHANGED finished
 
-\* A vote that is given back.
+\* A vote that is returned.
 NodeBack(n, m) ==
     /\ m.t = "back"
     /\ key' = IF key[n].o # m.to THEN key
@@ -243,7 +243,7 @@ Exported ==
     /\ reps' = {x \in reps : x.t # "export"}
     /\ UNCHANGED reqs /\ Ghosts
 
-\* Release; of a rival also undo.  A claimant that has not won undoes nothing: it asks again, gives back or stops.
+\* Release; of a rival also undo.  A claimant that has not won undoes nothing: it asks again, returns its votes or stops.
 SendEnd(o) ==
     /\ \/ phase[o] = "held" /\ o # Holder
        \/ phase[o] = "trying" /\ (o \in Rivals \/ Broken = "resume-undone")

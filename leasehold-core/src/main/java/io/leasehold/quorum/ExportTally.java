@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ExportTally {
 
-    /** What the answers so far prove. */
+    /** The fact that the answers so far prove. */
     enum Verdict {
         /** A quorum keeps the lock for the ticket. */
         KEPT,
@@ -88,7 +88,7 @@ final class ExportTally {
         return false;
     }
 
-    /** What is proved at this time, or empty if further answers may decide. */
+    /** The fact that is proved at this time, or empty if further answers may decide. */
     Optional<Verdict> verdict(long nowNanos) {
         int kept = 0;
         int gone = 0;

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * One claimant's votes on a ticket, from its first request on: performs the actions of a {@link QuorumRound} of swaps.
  *
  * <p>The same owner token asks again and again, since its votes stay. If other claimants have votes and none can win, it
- * gives its own back to the ticket, and continues with a fresh owner token. A vote does not move the end of the claim. Only
+ * returns its own to the ticket, and continues with a fresh owner token. A vote does not move the end of the claim. Only
  * after a quorum has voted, another round of the same owner token begins the ttl: its votes are the lease. All code runs in
  * its {@link SerialExecutor}; fields that other threads read are volatile.
  */
@@ -44,10 +44,10 @@ final class QuorumResume {
     private QuorumRound round;
     private LockNode.Resume step = LockNode.Resume.VOTE;
     private int splits;
-    /** The ballots of the owner tokens whose votes were given back. */
+    /** The ballots of the owner tokens whose votes were returned. */
     private long firstBallot = Long.MAX_VALUE;
 
-    private long lastGivenBack;
+    private long lastReturned;
     private @Nullable CompletableFuture<AcquireReply> asked;
     private LockRuntime.@Nullable Timer patience;
     private volatile long touchedAtNanos;
@@ -56,7 +56,7 @@ final class QuorumResume {
     /**
      * Creates the votes of a claimant before its first request.
      *
-     * @param exports put the ticket in the place of a vote that is given back
+     * @param exports put the ticket in the place of a vote that is returned
      * @param owner the owner token of the engine's requests, with which the first votes are cast
      */
     QuorumResume(NodeSet nodes, NodeExports exports, LockName name, OwnerToken owner, OwnerToken ticket) {
@@ -140,8 +140,8 @@ final class QuorumResume {
                 propose(propose.candidate());
             } else if (action instanceof QuorumRound.Limit limit) {
                 limit(limit);
-            } else if (action instanceof QuorumRound.GiveBack) {
-                giveBack();
+            } else if (action instanceof QuorumRound.ReturnVotes) {
+                returnVotes();
             } else if (action instanceof QuorumRound.Finish finish) {
                 finish(finish.verdict());
             }
@@ -217,29 +217,29 @@ final class QuorumResume {
                 new QuorumRound.Vote(node, candidate, sentAtNanos, now(), counted(reply), estimateMicros)));
     }
 
-    /** A vote that this claimant has given back, but not yet at this node, says nothing of other claimants. */
+    /** A vote that this claimant has returned, but not yet at this node, says nothing of other claimants. */
     private NodeReply counted(NodeReply reply) {
-        if (!(reply instanceof NodeReply.Held held) || held.holder() == null || !isGivenBack(held.holder())) {
+        if (!(reply instanceof NodeReply.Held held) || held.holder() == null || !isReturned(held.holder())) {
             return reply;
         }
         return new NodeReply.Refused(
-                "an earlier vote of this client is being given back",
+                "an earlier vote of this client is being returned",
                 RETRY_NANOS,
                 held.incarnation(),
                 held.serverMicros());
     }
 
-    private boolean isGivenBack(Holder holder) {
+    private boolean isReturned(Holder holder) {
         OptionalLong token = holder.fencingToken();
         return holder.id().equals(attempt.holderId())
                 && token.isPresent()
                 && token.getAsLong() >= firstBallot
-                && token.getAsLong() <= lastGivenBack;
+                && token.getAsLong() <= lastReturned;
     }
 
-    private void giveBack() {
+    private void returnVotes() {
         long ballot = round.highest();
-        lastGivenBack = ballot;
+        lastReturned = ballot;
         String label = Holder.ticketOf(attempt.holderId());
         long claimNanos = nodes.settings().maxTtl().toNanos();
         exports.begin(

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The votes of a claimant, which resumes an exported lease, are swaps of the ticket's owner token. They are never undone:
  * an undo would destroy a ticket that is still valid. After a lost round the same owner token asks again. Only if other
- * claimants have votes and none has a quorum, the votes are given back to the ticket, and the owner token is not used again.
+ * claimants have votes and none has a quorum, the votes are returned to the ticket, and the owner token is not used again.
  */
 final class QuorumRound {
 
@@ -55,8 +55,8 @@ final class QuorumRound {
     /** End the owner token on all nodes; it is not used again. */
     record Undo() implements Action {}
 
-    /** Give the votes on the owner token back to its ticket at all nodes; the owner token is not used again. */
-    record GiveBack() implements Action {}
+    /** Return the votes on the owner token to its ticket at all nodes; the owner token is not used again. */
+    record ReturnVotes() implements Action {}
 
     /**
      * A part of the nodes has answered this ballot after {@code tookNanos}, and the time for the rest must be limited: the
@@ -327,10 +327,10 @@ final class QuorumRound {
         phase = Phase.IDLE;
         Finish finish = new Finish(verdict);
         boolean isSplit = verdict instanceof RoundVerdict.Contended contended && !contended.holds();
-        boolean isForGood = verdict instanceof RoundVerdict.NoQuorum none && none.permanent();
-        if ((isSplit || isForGood) && mayHaveVotes()) {
+        boolean isPermanent = verdict instanceof RoundVerdict.NoQuorum none && none.permanent();
+        if ((isSplit || isPermanent) && mayHaveVotes()) {
             phase = Phase.ENDED;
-            return List.of(new GiveBack(), finish);
+            return List.of(new ReturnVotes(), finish);
         }
         return List.of(finish);
     }

@@ -145,7 +145,7 @@ final class VoteTally {
 
     /**
      * The verdict on a round for a ticket if no other ballot follows. Votes of other claimants alone prove nothing: these may
-     * give them back.
+     * return them.
      */
     RoundVerdict verdictOnTicket() {
         if (nodes.size() - permanent < quorum) {

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Walks every order of every kind of answer to the votes on a ticket, and compares each state with the rules without
- * bookkeeping: votes are never undone, and given back only if they are split.
+ * bookkeeping: votes are never undone, and returned only if they are split.
  */
 @Tag("full")
 final class QuorumRoundTicketsTest {
@@ -124,16 +124,16 @@ final class QuorumRoundTicketsTest {
                     : round.voted(new QuorumRound.Vote(step.node(), FIRST, 1, 1, step.kind().reply, FIRST));
             boolean isLast = step == steps.get(steps.size() - 1);
             RoundVerdict verdict = null;
-            boolean givesBack = false;
+            boolean returns = false;
             for (QuorumRound.Action action : actions) {
                 assertThat(action).as("%s", steps).isNotInstanceOfAny(QuorumRound.Undo.class, QuorumRound.Confirm.class);
                 verdict = action instanceof QuorumRound.Finish finish ? finish.verdict() : verdict;
-                givesBack |= action instanceof QuorumRound.GiveBack;
+                returns |= action instanceof QuorumRound.ReturnVotes;
             }
             if (over) {
                 assertThat(actions).as("after the end: %s", steps).isEmpty();
             } else if (isLast) {
-                judge(answers, late, verdict, givesBack, steps.toString());
+                judge(answers, late, verdict, returns, steps.toString());
             }
             over |= verdict != null;
         }
@@ -148,7 +148,7 @@ final class QuorumRoundTicketsTest {
     }
 
     private static void judge(
-            Kind[] answers, boolean late, @Nullable RoundVerdict verdict, boolean givesBack, String history) {
+            Kind[] answers, boolean late, @Nullable RoundVerdict verdict, boolean returns, String history) {
         int n = answers.length;
         int quorum = n / 2 + 1;
         int yes = count(answers, Kind.YES);
@@ -161,17 +161,17 @@ final class QuorumRoundTicketsTest {
         boolean mayHave = yes + count(answers, Kind.UNKNOWN) + open > 0;
         if (yes >= quorum) {
             assertThat(verdict).as("won: %s", history).isInstanceOf(RoundVerdict.Won.class);
-            assertThat(givesBack).as(history).isFalse();
+            assertThat(returns).as(history).isFalse();
             return;
         }
         boolean isOver = yes + pending < quorum && (pending == 0 || used);
         assertThat(verdict != null).as("over: %s", history).isEqualTo(isOver);
         if (verdict == null) {
-            assertThat(givesBack).as(history).isFalse();
+            assertThat(returns).as(history).isFalse();
             return;
         }
         boolean split = !permanent && !used && one + other > 0;
-        assertThat(givesBack).as("given back: %s", history).isEqualTo((split || permanent) && mayHave);
+        assertThat(returns).as("returned: %s", history).isEqualTo((split || permanent) && mayHave);
         if (permanent) {
             assertThat(verdict).as(history).isEqualTo(new RoundVerdict.NoQuorum(true));
         } else if (used || split) {

@@ -214,7 +214,7 @@ final class QuorumTicketTest {
         assertThat(grant.tokens().first()).isGreaterThan(reply.ballot());
     }
 
-    /** Each of three claimants has one vote: this one gives its own back, and wins once the others have done the same. */
+    /** Each of three claimants has one vote: this one returns its own, and wins once the others have done the same. */
     @Test
     void splitVotesAreGivenBack() {
         exported();
@@ -236,13 +236,13 @@ final class QuorumTicketTest {
                     .join();
         }
         Grant grant = won(set.clock.answer(set.store.resume(request(owner).ballotSoFar(reply.ballot()), ticket)));
-        assertThat(grant.owner()).as("an owner token that gave back is not used again").isNotEqualTo(owner);
+        assertThat(grant.owner()).as("an owner token that was returned is not used again").isNotEqualTo(owner);
         assertThat(set.clock.answer(set.releasing(owner, 0, ReleaseRequest.Kind.UNDO)))
                 .as("the engine may name the owner token of its requests")
                 .isInstanceOf(ReleaseReply.Released.class);
     }
 
-    /** A late swap of an owner token that gave back is below the fence. */
+    /** A late swap of an owner token that was returned is below the fence. */
     @Test
     void whatWasGivenBackDoesNotComeBack() {
         exported();
@@ -266,7 +266,7 @@ final class QuorumTicketTest {
         assertThat(holder(2).isTicket()).isTrue();
     }
 
-    /** Own votes that are still being given back do not count for another claimant, even if they are a quorum. */
+    /** Own votes that are still being returned do not count for another claimant, even if they are a quorum. */
     @Test
     void unreturnedVotesAreNoClaimant() {
         exported();
@@ -280,7 +280,7 @@ final class QuorumTicketTest {
         assertThat(split).isInstanceOf(AcquireReply.Refused.class);
         set.nodes.forEach(node -> node.delayNanos.clear());
         AcquireReply again = set.clock.answer(set.store.resume(request(owner).ballotSoFar(split.ballot()), ticket));
-        assertThat(again).as("not refused for good").isInstanceOf(AcquireReply.Refused.class);
+        assertThat(again).as("not refused permanently").isInstanceOf(AcquireReply.Refused.class);
         set.nodes.forEach(node -> node.answersItself("export"));
         set.pass(2_000);
         won(set.clock.answer(set.store.resume(request(owner).ballotSoFar(again.ballot()), ticket)));

@@ -12,7 +12,7 @@
 --   2  ballot: the highest fencing token proposed or granted under it
 --   3  value: "<owner token of the ticket>:<fencing token>:<label of the ticket>"
 --   4  claim in ms: how long the lock is kept for the ticket; may be shorter than the remaining ttl of the hold. 0: as long as
---      it would have been kept; a claimant gives a vote back to the ticket so
+--      it would have been kept; a claimant returns a vote to the ticket so
 -- Replies
 --   {"exported"}              the lock is kept for the ticket, and the owner token has ended
 --   {"not-ours"}              neither the owner token nor the ticket has the lock

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Tests of {@code member_resume.lua}, and of the vote that is given back with {@code export.lua}. */
+/** Tests of {@code member_resume.lua}, and of the vote that is returned with {@code export.lua}. */
 @Tag("quick")
 class MemberResumeScriptTest {
 

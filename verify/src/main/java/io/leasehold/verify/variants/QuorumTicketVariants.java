@@ -73,17 +73,17 @@ final class QuorumTicketVariants {
                         "split-votes-stay",
                         "claimants that split the votes keep them, and none ever wins",
                         ROUND,
-                        "if ((isSplit || isForGood) && mayHaveVotes()) {",
+                        "if ((isSplit || isPermanent) && mayHaveVotes()) {",
                         "if (false) {"),
                 new Variant(
                         "back-and-again",
-                        "an owner token whose votes were given back votes again",
+                        "an owner token whose votes were returned votes again",
                         ROUND,
-                        "            phase = Phase.ENDED;\n            return List.of(new GiveBack()",
-                        "            return List.of(new GiveBack()"),
+                        "            phase = Phase.ENDED;\n            return List.of(new ReturnVotes()",
+                        "            return List.of(new ReturnVotes()"),
                 new Variant(
                         "split-votes-use-the-ticket",
-                        "a ticket is refused for good although its claimants may give their votes back",
+                        "a ticket is refused permanently although its claimants may return their votes",
                         VOTES,
                         "return nodes.size() - free < quorum || mostOfOneHolder() >= quorum;",
                         "return nodes.size() - held < quorum;"),
@@ -119,7 +119,7 @@ final class QuorumTicketVariants {
                         "before != null;"),
                 new Variant(
                         "back-begins-the-claim-in-memory",
-                        "a vote that is given back ends the lock",
+                        "a vote that is returned ends the lock",
                         NODE,
                         "request.claimNanos() == 0 ? current.endsAtNanos() : nowNanos",
                         "nowNanos"),
@@ -143,7 +143,7 @@ final class QuorumTicketVariants {
                         "if left == -2 or holds and (holds == ARGV[4]"),
                 new Variant(
                         "member-resume-below-the-fence",
-                        "a late vote that was given back comes back",
+                        "a late vote that was returned comes back",
                         SCRIPT,
                         "if candidate <= floor then",
                         "if candidate < 0 then"),
@@ -161,7 +161,7 @@ final class QuorumTicketVariants {
                         "if not born then"),
                 new Variant(
                         "back-begins-a-claim",
-                        "a vote that is given back extends the ticket",
+                        "a vote that is returned extends the ticket",
                         "redis/wire/export.lua",
                         "ARGV[4] == '0' and left or ARGV[4]",
                         "ARGV[4] == '0' and '60000' or ARGV[4]"));
