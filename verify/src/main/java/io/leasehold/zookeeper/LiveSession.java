@@ -2,6 +2,7 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.verify.queue.QueueFault;
 import io.leasehold.verify.queue.QueueRun;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -11,6 +12,8 @@ import java.util.Set;
  * @param <C> its client
  */
 final class LiveSession<C> {
+
+    private static final long MAX_PING_NANOS = Duration.ofSeconds(10).toNanos();
 
     final long id;
     final long timeoutNanos;
@@ -28,6 +31,11 @@ final class LiveSession<C> {
         this.id = id;
         this.timeoutNanos = timeoutNanos;
         this.client = client;
+    }
+
+    /** The time between two pings of its driver. */
+    static long pingNanos(long timeoutNanos) {
+        return Math.min(timeoutNanos / 3, MAX_PING_NANOS);
     }
 
     /** Records a sign of life at the leader; it is as late as the store assumes at worst. */

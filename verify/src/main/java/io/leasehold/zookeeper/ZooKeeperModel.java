@@ -40,7 +40,6 @@ public final class ZooKeeperModel implements QueueModel {
     private static final ZooKeeperUri URI = ZooKeeperUri.parse(StoreUri.parse(ADDRESS));
     private static final ZooKeeperUri WITH_READERS = ZooKeeperUri.parse(StoreUri.parse(ADDRESS + "&readers=true"));
     private static final long TICK_NANOS = URI.tickTime().toNanos();
-    private static final long MAX_PING_NANOS = Duration.ofSeconds(10).toNanos();
     /** A member that lags behind for longer loses its clients. */
     private static final long LAG_NANOS = 5 * TICK_NANOS;
 
@@ -292,11 +291,7 @@ public final class ZooKeeperModel implements QueueModel {
                 return;
             }
             pingNow();
-            process.schedule(pingNanos(), () -> ping(connection));
-        }
-
-        private long pingNanos() {
-            return Math.min(timeoutNanos() / 3, MAX_PING_NANOS);
+            process.schedule(LiveSession.pingNanos(timeoutNanos()), () -> ping(connection));
         }
 
         private void pingNow() {
@@ -357,7 +352,7 @@ public final class ZooKeeperModel implements QueueModel {
                 process.execute(() -> refused.completeExceptionally(lost(path)));
                 return refused;
             }
-            if (run.world().elapsedNanos() - pingedAtNanos >= pingNanos()) {
+            if (run.world().elapsedNanos() - pingedAtNanos >= LiveSession.pingNanos(timeoutNanos())) {
                 // After a pause of the process a ping is due, and is sent first. After a sleep of the machine it is not
                 // due, but its member treats the request itself as a sign of life.
                 pingNow();
