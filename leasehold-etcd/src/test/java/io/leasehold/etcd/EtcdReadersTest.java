@@ -48,6 +48,13 @@ class EtcdReadersTest {
                     .anyMatch(op -> op.hasRequestPut()
                             && op.getRequestPut().getValue().toStringUtf8().startsWith("reader:1:"));
 
+    /** A transaction that puts the key of a writer that is there already. */
+    private static final Predicate<Object> MOVES = message -> message instanceof TxnRequest txn
+            && txn.getCompareList().stream().anyMatch(compare -> compare.getCreateRevision() > 0)
+            && txn.getSuccessList().stream()
+                    .anyMatch(op -> op.hasRequestPut()
+                            && op.getRequestPut().getValue().toStringUtf8().equals("late"));
+
     private static EtcdServer server;
     private static Client operator;
 
@@ -209,6 +216,30 @@ class EtcdReadersTest {
                 assertThat(key.getLease()).isEqualTo(longer);
                 assertThat(QueueHeads.data(key).isReader(reader)).isTrue();
             });
+            assertThat(end(store, lock.asRead(), reader)).isInstanceOf(ReleaseReply.Released.class);
+        }
+    }
+
+    /** The move to a longer lease was repeated by the downgrade, and its first copy comes after that. */
+    @Test
+    void aLateCopyOfAMoveDoesNotMakeTheReaderAWriterAgain() throws Exception {
+        LockName lock = LockName.exactly("moved");
+        CallFaults faults = new CallFaults();
+        try (EtcdStore store =
+                new EtcdStore(EtcdUri.parse(StoreUri.parse(uri("late?readers=true"))), runtime, List.of(faults))) {
+            OwnerToken writer = OwnerToken.draw(runtime);
+            OwnerToken reader = OwnerToken.draw(runtime);
+            answer(store.acquire(request(lock, writer)));
+            faults.next(MOVES, CallFaults.Fault.LATE);
+            assertThat(renew(store, lock, writer, TTL.multipliedBy(3))).isInstanceOf(RenewReply.Failed.class);
+            assertThat(answer(store.downgrade(request(lock.asRead(), reader), writer)))
+                    .isInstanceOf(AcquireReply.Granted.class);
+            faults.deliver();
+            Thread.sleep(300);
+            assertThat(queue("late", lock))
+                    .singleElement()
+                    .satisfies(key ->
+                            assertThat(QueueHeads.data(key).isReader(reader)).isTrue());
             assertThat(end(store, lock.asRead(), reader)).isInstanceOf(ReleaseReply.Released.class);
         }
     }
