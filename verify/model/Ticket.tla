@@ -8,6 +8,11 @@
 (* swap of the ticket's owner token for a fresh one of the claimant and    *)
 (* nothing else: it never takes a free key.                                *)
 (*                                                                         *)
+(* At one node the swap begins the ttl. Over several it is a vote, which   *)
+(* keeps the end of the claim; the ttl begins with a second round, once a  *)
+(* quorum has voted. A claimant whose votes cannot win returns them to  *)
+(* the ticket, and does not use its owner token again.                     *)
+(*                                                                         *)
 (* The network is that of Quorum. Nodes do not forget, and clocks do not   *)
 (* drift. A behaviour begins with the holder: some quorum has granted it,  *)
 (* and its acquire may still arrive at the others.                         *)
@@ -33,13 +38,14 @@ VARIABLES
     vu,             \* valid until; of the ticket: the moment until which no other attempt can hold
     reqs, reps,
     top, ordered,   \* ghost: the largest token shown, and whether each was larger than all before
+    used,           \* ghost: a claimant has won the votes, and its ttl may begin
     shown,          \* ghost: claimants and rivals that were shown a lease
     between,        \* ghost: a claimant was shown a lease after a rival
     finished        \* ghost, per node: owner tokens that must not come back
 
-vars == <<now, key, fence, phase, vu, reqs, reps, top, ordered, shown, between, finished>>
+vars == <<now, key, fence, phase, vu, reqs, reps, top, ordered, used, shown, between, finished>>
 server == <<key, fence, finished>>
-client == <<phase, vu, top, ordered, shown, between>>
+client == <<phase, vu, top, ordered, used, shown, between>>
 
 Nobody == 0
 Holder == 1
@@ -64,7 +70,7 @@ Init ==
     /\ phase = [o \in Owners |-> IF o = Holder THEN "held" ELSE "idle"]
     /\ vu = [o \in Owners |-> IF o = Holder THEN 1 + Ttl ELSE 0]
     /\ reqs = {[t |-> "acquire", to |-> Holder, cand |-> 1, s |-> 1]} /\ reps = {}
-    /\ top = 1 /\ ordered = TRUE /\ shown = {} /\ between = FALSE
+    /\ top = 1 /\ ordered = TRUE /\ used = FALSE /\ shown = {} /\ between = FALSE
     /\ finished = [n \in Nodes |-> {}]
 
 Tick ==
@@ -80,7 +86,7 @@ Tick ==
 (* asked: the remaining time of the key, counted from the send.             *)
 
 Tell(n, m, left) ==
-    reps' = IF phase[m.to] \in {"trying", "held", "exporting"} /\ m.s + left > now
+    reps' = IF phase[m.to] \in {"trying", "holding", "held", "exporting"} /\ m.s + left > now
             THEN reps \cup {[t |-> m.t, n |-> n, o |-> m.to, cand |-> m.cand, s |-> m.s, until |-> m.s + left]} ELSE reps
 
 NodeAcquire(n, m) ==
@@ -111,24 +117,43 @@ NodeExport(n, m) ==
     /\ finished' = [finished EXCEPT ![n] = @ \cup {Holder}]
     /\ IF key'[n].o = Secret THEN Tell(n, m, key'[n].exp - now) ELSE UNCHANGED reps
 
-\* The swap.  On one node it is the whole win: the ttl begins, and the rest of the claim ends; a key of one's own never ends
+\* The swap.  At one node it is the whole win: the ttl begins, and the rest of the claim ends; a key of one's own never ends
 \* earlier.  Over several it is a vote, and keeps the end of the claim.
 NodeResume(n, m) ==
     LET o == IF Broken = "resume-as-acquire" THEN Secret ELSE m.to
-        left == IF key[n].o = Nobody \/ (OneNode /\ key[n].o # o) THEN Ttl
-                ELSE IF OneNode THEN Max(Ttl, key[n].exp - now) ELSE key[n].exp - now IN
+        begins == OneNode \/ Broken = "vote-begins-the-ttl"
+        left == IF key[n].o = Nobody \/ (begins /\ key[n].o # o) THEN Ttl
+                ELSE IF begins THEN Max(Ttl, key[n].exp - now) ELSE key[n].exp - now IN
     /\ m.t = "resume"
     /\ m.cand > fence[n] \/ Broken = "resume-below-the-fence"
     /\ \/ key[n].o \in {Secret, o}
        \/ key[n].o = Nobody /\ Broken \in {"resume-as-acquire", "resume-takes-free"}
     /\ key' = [key EXCEPT ![n] = [o |-> o, exp |-> now + left]]
     /\ fence' = [fence EXCEPT ![n] = Max(@, m.cand)]
-    /\ finished' = [finished EXCEPT ![n] = @ \cup ({Secret} \ {o})]
+    /\ finished' = [finished EXCEPT ![n] = @ \cup (IF OneNode THEN {Secret} \ {o} ELSE {})]
     /\ Tell(n, m, left)
+
+\* The second round of a claimant that has the votes of a quorum: the ttl replaces the rest of the claim.
+NodeHold(n, m) ==
+    /\ m.t = "hold" /\ m.cand > fence[n] /\ key[n].o \in {Secret, m.to}
+    /\ key' = [key EXCEPT ![n] = [o |-> m.to, exp |-> now + Ttl]]
+    /\ fence' = [fence EXCEPT ![n] = m.cand]
+    /\ Tell(n, m, Ttl)
+    /\ UNCHANGED finished
+
+\* A vote that is returned.
+NodeBack(n, m) ==
+    /\ m.t = "back"
+    /\ key' = IF key[n].o # m.to THEN key
+              ELSE [key EXCEPT ![n] = IF Broken = "back-frees" THEN NoKey ELSE [o |-> Secret, exp |-> @.exp]]
+    /\ fence' = IF Broken = "back-does-not-raise" THEN fence ELSE [fence EXCEPT ![n] = Max(@, High(m.to))]
+    /\ finished' = [finished EXCEPT ![n] = @ \cup (IF Broken = "back-and-again" THEN {} ELSE {m.to})]
+    /\ UNCHANGED reps
 
 Node ==
     /\ \E n \in Nodes, m \in reqs :
         NodeAcquire(n, m) \/ NodeRenew(n, m) \/ NodeEnd(n, m) \/ NodeExport(n, m) \/ NodeResume(n, m)
+            \/ NodeHold(n, m) \/ NodeBack(n, m)
     /\ UNCHANGED <<now, client, reqs>>
 
 -----------------------------------------------------------------------------
@@ -136,7 +161,7 @@ Node ==
 
 Holding(o) == phase[o] = "held" /\ now < vu[o]
 Send(t, o, c) == reqs' = reqs \cup {[t |-> t, to |-> o, cand |-> c, s |-> now]}
-Ghosts == UNCHANGED <<top, ordered, shown, between>>
+Ghosts == UNCHANGED <<top, ordered, used, shown, between>>
 
 \* The result of a quorum of replies: the quorum-th largest of their ends.
 Until(votes) == MaxOf({u \in {r.until : r \in votes} : IsQuorum({r.n : r \in {x \in votes : x.until >= u}})})
@@ -153,10 +178,23 @@ Ask(t, o) ==
 SendAcquire(o) == o \in Rivals /\ IsNext(o, Rivals) /\ Ask("acquire", o)
 SendResume(o) == o \in Claimants /\ phase[Secret] = "exported" /\ IsNext(o, Claimants) /\ Ask("resume", o)
 
+\* The replies of one ballot.
+Of(r) == {x \in reps : x.o = r.o /\ x.t = r.t /\ x.cand = r.cand /\ x.s = r.s}
+
+\* Over several nodes, a claimant that has the votes asks for the ttl.
+SendHold(r) ==
+    /\ r.t = "resume" /\ ~OneNode /\ phase[r.o] = "trying"
+    /\ now < Until(Of(r))
+    /\ Send("hold", r.o, High(r.o) + 1)
+    /\ phase' = [phase EXCEPT ![r.o] = "holding"]
+    /\ used' = TRUE
+    /\ reps' = {x \in reps : x.o # r.o}
+    /\ UNCHANGED <<vu, top, ordered, shown, between>>
+
 Win(r) ==
-    /\ r.t \in {"acquire", "resume"} /\ phase[r.o] = "trying"
-    /\ LET votes == {x \in reps : x.o = r.o /\ x.t = r.t /\ x.cand = r.cand /\ x.s = r.s}
-           until == Until(votes) IN
+    /\ \/ r.t \in {"acquire", "resume"} /\ phase[r.o] = "trying" /\ (r.t = "acquire" \/ OneNode)
+       \/ r.t = "hold" /\ phase[r.o] = "holding"
+    /\ LET until == Until(Of(r)) IN
         /\ now < until
         /\ vu' = [vu EXCEPT ![r.o] = until]
     /\ phase' = [phase EXCEPT ![r.o] = "held"]
@@ -164,7 +202,15 @@ Win(r) ==
     /\ shown' = shown \cup {r.o}
     /\ between' = (between \/ (r.o \in Claimants /\ shown \cap Rivals # {}))
     /\ reps' = {x \in reps : x.o # r.o \/ x.until > vu'[r.o]}
-    /\ UNCHANGED reqs
+    /\ UNCHANGED <<reqs, used>>
+
+\* Votes that cannot win go back to the ticket: over several nodes only, since one vote is all at one node.
+SendBack(o) ==
+    /\ ~OneNode /\ o \in Claimants /\ phase[o] \in {"trying", "holding"}
+    /\ Send("back", o, 0)
+    /\ phase' = IF Broken = "back-and-again" THEN phase ELSE [phase EXCEPT ![o] = "ended"]
+    /\ reps' = IF Broken = "back-and-again" THEN reps ELSE {r \in reps : r.o # o}
+    /\ UNCHANGED vu /\ Ghosts
 
 SendRenew(o) ==
     /\ Holding(o) /\ o # Holder /\ Count("renew", o) < MaxRenewals
@@ -197,7 +243,7 @@ Exported ==
     /\ reps' = {x \in reps : x.t # "export"}
     /\ UNCHANGED reqs /\ Ghosts
 
-\* Release; of a rival also undo.  A claimant that has not won undoes nothing: it asks again or stops.
+\* Release; of a rival also undo.  A claimant that has not won undoes nothing: it asks again, returns its votes or stops.
 SendEnd(o) ==
     /\ \/ phase[o] = "held" /\ o # Holder
        \/ phase[o] = "trying" /\ (o \in Rivals \/ Broken = "resume-undone")
@@ -209,8 +255,8 @@ SendEnd(o) ==
 
 Client ==
     /\ \/ SendExport \/ Exported
-       \/ \E o \in Owners : SendAcquire(o) \/ SendResume(o) \/ SendRenew(o) \/ SendEnd(o)
-       \/ \E r \in reps : Win(r) \/ Renewed(r)
+       \/ \E o \in Owners : SendAcquire(o) \/ SendResume(o) \/ SendRenew(o) \/ SendEnd(o) \/ SendBack(o)
+       \/ \E r \in reps : SendHold(r) \/ Win(r) \/ Renewed(r)
     /\ UNCHANGED <<now, server>>
 
 Next == Tick \/ Node \/ Client
@@ -221,14 +267,14 @@ Spec == Init /\ [][Next]_vars
 (* node's fence has overtaken, except for their number.  It also leaves out *)
 (* all requests of an owner token that has ended everywhere.                *)
 
-Overtaken(m) == m.t \in {"acquire", "resume"} /\ \A n \in Nodes : m.cand <= fence[n]
+Overtaken(m) == m.t \in {"acquire", "resume", "hold"} /\ \A n \in Nodes : m.cand <= fence[n]
 IsClosed(o) ==
     /\ phase[o] = "ended"
     /\ \A n \in Nodes : o \in finished[n] /\ key[n].o # o
-    /\ \A m \in reqs : m.to = o /\ m.t \in {"acquire", "resume"} => Overtaken(m)
+    /\ \A m \in reqs : m.to = o /\ m.t \in {"acquire", "resume", "hold"} => Overtaken(m)
 View ==
     LET closed == IF Broken = "none" THEN {o \in Owners : IsClosed(o)} ELSE {} IN
-    <<now, key, fence, phase, vu, reps, top, ordered, shown, between, finished,
+    <<now, key, fence, phase, vu, reps, top, ordered, used, shown, between, finished,
       IF Broken = "none" THEN {m \in reqs : ~Overtaken(m) /\ m.to \notin closed} ELSE reqs,
       [o \in Owners |-> IF o \in closed THEN <<>>
                         ELSE <<High(o), Count("acquire", o), Count("resume", o), Count("renew", o)>>]>>
@@ -239,9 +285,9 @@ S2 == ordered
 S4 == \A n \in Nodes : key[n].o \notin finished[n]
 Resumed == shown \cap Claimants
 ResumedOnce == Cardinality(Resumed) <= 1
-\* No rival is shown a lease before a claimant, nor while the ticket may still be used.  On one node, a swap uses the ticket, even
-\* if no claimant hears of it: the ttl of the swap may end before the claim would have.
-Used == OneNode /\ \E n \in Nodes : Secret \in finished[n]
+\* No rival is shown a lease before a claimant, nor while the ticket may still be used.  At one node a swap uses the ticket, and
+\* over several the second round, even if no claimant hears of it: its ttl may end before the claim would have.
+Used == used \/ (OneNode /\ \E n \in Nodes : Secret \in finished[n])
 NobodyBetween ==
     /\ ~between
     /\ \A p \in Rivals : Holding(p) /\ now < vu[Secret] => Used \/ \E c \in Resumed : phase[c] = "ended"

@@ -69,6 +69,32 @@ class RedlockInitTest {
         }
     }
 
+    /** Without --claim, a ticket is kept for as long as the set allows, if that is shorter than the usual claim. */
+    @Test
+    void aRunHandsItsLockToAnother() {
+        Path ticket = directory.resolve("ticket");
+        try (StartedCli done = cli.run("redlock", "init", "--yes")) {
+            assertThat(done.exitCode()).as(done.err()).isZero();
+        }
+        try (StartedCli tooLong = cli.run("run", "--export", ticket.toString(), "--claim", "1m", "job", "--", "true")) {
+            assertThat(tooLong.exitCode()).isEqualTo(ExitCode.USAGE.code());
+            assertThat(tooLong.err()).contains("1m", "30s");
+        }
+        try (StartedCli first = cli.run("run", "--export", ticket.toString(), "job", "--", "true")) {
+            assertThat(first.exitCode()).as(first.err()).isZero();
+            assertThat(first.err()).contains("kept for the ticket", "30s");
+        }
+        try (StartedCli rival = cli.run("run", "--no-wait", "job", "--", "true")) {
+            assertThat(rival.exitCode()).isEqualTo(75);
+        }
+        try (StartedCli second = cli.run("run", "--resume", ticket.toString(), "job", "--", "true")) {
+            assertThat(second.exitCode()).as(second.err()).isZero();
+        }
+        try (StartedCli third = cli.run("run", "--resume", ticket.toString(), "job", "--", "true")) {
+            assertThat(third.exitCode()).isEqualTo(76);
+        }
+    }
+
     @Test
     void worksWhereOnlyShorterTtlsThanTheDefaultAreAccepted() {
         cli.with("LEASEHOLD_STORE", uri + "&maxTtl=20s");

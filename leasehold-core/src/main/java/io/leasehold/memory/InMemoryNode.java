@@ -37,6 +37,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -167,13 +168,15 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         AcquireRequest request = ballot.request();
         long nowNanos = runtime.nanoTime();
         long serverMicros = serverMicros();
-        long fence = forgottenFence;
+        long lowest = Long.MAX_VALUE;
+        long highest = forgottenFence;
         for (LockName name : request.names()) {
             NameState entry = entry(name);
             entry.dropSilentWaiters(nowNanos);
-            fence = Math.max(fence, entry.fence);
+            lowest = Math.min(lowest, Math.max(forgottenFence, entry.fence));
+            highest = Math.max(highest, entry.fence);
         }
-        NodeReply unacceptable = step(signals).unacceptable(ballot, fence, fence, incarnation);
+        NodeReply unacceptable = step(signals).unacceptable(ballot, lowest, highest, incarnation);
         if (unacceptable != null) {
             return unacceptable;
         }
@@ -225,18 +228,23 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public synchronized CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
-        long serverMicros = serverMicros();
-        LockName name = ballot.request().name();
-        NameState entry = entry(name);
-        long fence = Math.max(forgottenFence, entry.fence);
-        NodeReply reply = step(List.of()).unacceptable(ballot, fence, fence, incarnation);
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        return resume(ballot, entry -> entry.resume(ballot, ticket, runtime.nanoTime()), null);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+        return resume(ballot, entry -> entry.resume(ballot, ticket, step, runtime.nanoTime()), membership);
+    }
+
+    private synchronized CompletableFuture<NodeReply> resume(
+            Ballot ballot, Predicate<NameState> swap, @Nullable Membership membership) {
+        NodeReply reply = membership == null ? null : marker.refusal(membership, incarnation, serverMicros());
+        NameState entry = entry(ballot.request().name());
         if (reply == null) {
-            reply = entry.resume(ballot, ticket, runtime.nanoTime())
-                    ? new NodeReply.Yes(incarnation, serverMicros)
-                    : new NodeReply.Held(entry.holder(runtime.nanoTime()), false, incarnation, serverMicros);
+            reply = step(List.of()).resumed(ballot, entry, swap, incarnation);
         }
-        forgetUnused(name, entry);
+        forgetUnused(ballot.request().name(), entry);
         return CompletableFuture.completedFuture(reply);
     }
 

@@ -2,6 +2,7 @@ package io.leasehold.memory;
 
 import io.leasehold.Holder;
 import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.OwnerToken;
@@ -185,7 +186,7 @@ final class NameState {
         waiters.remove(request.owner());
         Held current = heldAt(nowNanos);
         if (current != null && current.owner().equals(request.owner())) {
-            long endsAtNanos = nowNanos + request.claimNanos();
+            long endsAtNanos = request.claimNanos() == 0 ? current.endsAtNanos() : nowNanos + request.claimNanos();
             held = new Held(request.ticket(), request.holderId(), request.token(), endsAtNanos);
             return true;
         }
@@ -194,12 +195,32 @@ final class NameState {
 
     /** Swaps the ticket's owner token for that of the ballot, and does nothing else; returns whether that has the lock. */
     boolean resume(Ballot ballot, OwnerToken ticket, long nowNanos) {
-        Held current = heldAt(nowNanos);
-        OwnerToken holder = current == null ? null : current.owner();
-        boolean isTheirs = ticket.equals(holder) || ballot.request().owner().equals(holder);
+        boolean isTheirs = isTheirs(ballot, ticket, nowNanos);
         if (isTheirs) {
             grant(ballot, nowNanos);
         }
+        return isTheirs;
+    }
+
+    /** The same at a node that is one of several: a vote does not move the end of the hold, and the second step does. */
+    boolean resume(Ballot ballot, OwnerToken ticket, LockNode.Resume step, long nowNanos) {
+        if (!isTheirs(ballot, ticket, nowNanos)) {
+            return false;
+        }
+        AcquireRequest request = ballot.request();
+        Held before = held;
+        boolean isVote = before != null && step == LockNode.Resume.VOTE;
+        long endsAtNanos = isVote ? before.endsAtNanos() : nowNanos + request.ttlNanos();
+        held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
+        fence = ballot.tokens().last();
+        return true;
+    }
+
+    /** Whether the ticket or the ballot's owner token has the lock. */
+    private boolean isTheirs(Ballot ballot, OwnerToken ticket, long nowNanos) {
+        Held current = heldAt(nowNanos);
+        OwnerToken holder = current == null ? null : current.owner();
+        boolean isTheirs = ticket.equals(holder) || ballot.request().owner().equals(holder);
         return isTheirs;
     }
 

@@ -14,6 +14,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,8 +32,8 @@ record Serving(long nowNanos, long serverMicros, long forgottenFence, List<Consu
     /**
      * Returns the answer to a ballot that is too far ahead, or does not exceed the floor; null if it may be granted.
      *
-     * @param fence the fence of all names of the ballot
-     * @param ownFloor the floor of its kind of holder: the fence, or that of readers
+     * @param fence the lowest fence of the names of the ballot, which bounds how far ahead it may be
+     * @param ownFloor the floor of its kind of holder: the highest fence of the names, or the floor of readers
      */
     @Nullable
     NodeReply unacceptable(Ballot ballot, long fence, long ownFloor, Incarnation incarnation) {
@@ -46,6 +47,18 @@ record Serving(long nowNanos, long serverMicros, long forgottenFence, List<Consu
             return new NodeReply.Stale(floor, incarnation, serverMicros);
         }
         return null;
+    }
+
+    /** Answers a ballot that takes the place of an owner token, which the swap finds, and never a free lock. */
+    NodeReply resumed(Ballot ballot, NameState entry, Predicate<NameState> swap, Incarnation incarnation) {
+        long fence = Math.max(forgottenFence, entry.fence);
+        NodeReply unacceptable = unacceptable(ballot, fence, fence, incarnation);
+        if (unacceptable != null) {
+            return unacceptable;
+        }
+        return swap.test(entry)
+                ? new NodeReply.Yes(incarnation, serverMicros)
+                : new NodeReply.Held(entry.holder(nowNanos), false, incarnation, serverMicros);
     }
 
     /**

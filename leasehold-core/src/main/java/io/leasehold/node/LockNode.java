@@ -65,6 +65,22 @@ public interface LockNode extends LockKeeper {
         throw new UnsupportedOperationException(description() + " does not keep locks for tickets");
     }
 
+    /** The two steps by which a claimant resumes at a quorum. */
+    enum Resume {
+        /** One vote of several. It does not move the end of the hold: nothing may outlive the claim of the ticket. */
+        VOTE,
+        /** The votes are won: the ttl of the request replaces the rest of the claim, even if that is longer. */
+        HOLD
+    }
+
+    /**
+     * Proposes a ballot for an exported lease to a member of a quorum: as {@link #resume(Ballot, OwnerToken)}, after the
+     * checks of a member. Called only if the node {@linkplain #keepsTickets() keeps tickets}.
+     */
+    default CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+        throw new UnsupportedOperationException(description() + " does not keep locks for tickets");
+    }
+
     /**
      * Proposes a ballot for a reader that takes the place of a writer: see {@link LockStore#downgrade}. The ballot must
      * exceed the fence, as that of a writer. Called only if the node {@linkplain #keepsReaders() keeps readers}.

@@ -53,6 +53,11 @@ public abstract class PassingNode extends PassingKeeper implements LockNode {
     }
 
     @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+        return node.resume(ballot, ticket, step, membership);
+    }
+
+    @Override
     public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
         return node.downgrade(ballot, writer);
     }

@@ -6,6 +6,8 @@ import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
@@ -133,13 +135,23 @@ final class NodeSet {
         }
     }
 
+    /** The request by which a node receives a ballot. */
+    interface Proposal {
+        CompletableFuture<NodeReply> send(LockNode node, Ballot ballot, Membership membership);
+    }
+
+    /** Proposes a ballot for a lock to one node: see {@link #propose(int, Proposal, Ballot, long, long)}. */
+    CompletableFuture<NodeReply> propose(int node, Ballot ballot, long estimateMicros, long floor) {
+        return propose(node, LockNode::acquire, ballot, estimateMicros, floor);
+    }
+
     /**
      * Proposes a ballot to one node, if the node may receive it.
      *
      * @param estimateMicros the clock of the set from which the candidate was derived
      * @param floor the highest floor that this node has reported
      */
-    CompletableFuture<NodeReply> propose(int node, Ballot ballot, long estimateMicros, long floor) {
+    CompletableFuture<NodeReply> propose(int node, Proposal proposal, Ballot ballot, long estimateMicros, long floor) {
         long nowNanos = runtime.nanoTime();
         Distrust why;
         long retryNanos;
@@ -166,7 +178,7 @@ final class NodeSet {
                 settings.quarantineNanos() / 1_000,
                 settings.boundMicros(),
                 members.get(node).persistence());
-        return ask(node, true, target -> target.acquire(ballot, membership)).thenApply(reply -> {
+        return ask(node, true, target -> proposal.send(target, ballot, membership)).thenApply(reply -> {
             boolean asks;
             synchronized (births) {
                 asks = births.answered(node, reply);
@@ -242,6 +254,21 @@ final class NodeSet {
                         ? new RenewReply.Failed(new StoreUnavailableException(why, null))
                         : item)
                 .toList());
+    }
+
+    /** Exports at one node, after a check of its clock: see {@link #renew}. */
+    CompletableFuture<ExportReply> export(int node, ExportRequest request) {
+        probe(node, request.timeoutNanos());
+        return links.get(node)
+                .ask(target -> target.export(request), ExportReply.Failed::new)
+                .thenApply(reply -> {
+                    Distrust why = distrust(node);
+                    return why == null || !(reply instanceof ExportReply.Exported)
+                            ? reply
+                            : new ExportReply.Failed(
+                                    FailureKind.UNKNOWN,
+                                    new StoreUnavailableException(names.get(node) + " " + why.text(), null));
+                });
     }
 
     /** Reads a node's incarnation and clock. */

@@ -121,6 +121,16 @@ final class QuorumAttempt {
         return request != null && request.isWaiting();
     }
 
+    /** The public id of the future holder. */
+    String holderId() {
+        return request().holderId();
+    }
+
+    /** The time limit of the last request. */
+    long requestTimeoutNanos() {
+        return request().timeoutNanos();
+    }
+
     /** The ttl at the nodes, or the largest possible one. */
     long ttlNanos() {
         return request == null ? settings.maxTtl().toNanos() : request.ttlNanos();

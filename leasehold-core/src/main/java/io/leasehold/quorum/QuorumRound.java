@@ -20,6 +20,10 @@ import org.jspecify.annotations.Nullable;
  * goes to all nodes once the current one cannot win. A yes that arrives after the win joins the grant, whichever ballot
  * it answers. If a yes is or may be at a node after a lost round, an undo goes to all nodes; after that, nothing is
  * ever proposed with this owner token, unless it holds the lock from an earlier round.
+ *
+ * <p>The votes of a claimant, which resumes an exported lease, are swaps of the ticket's owner token. They are never undone:
+ * an undo would destroy a ticket that is still valid. After a lost round the same owner token asks again. Only if other
+ * claimants have votes and none has a quorum, the votes are returned to the ticket, and the owner token is not used again.
  */
 final class QuorumRound {
 
@@ -51,14 +55,23 @@ final class QuorumRound {
     /** End the owner token on all nodes; it is not used again. */
     record Undo() implements Action {}
 
+    /** Return the votes on the owner token to its ticket at all nodes; the owner token is not used again. */
+    record ReturnVotes() implements Action {}
+
     /**
-     * The lock is contended, and a majority has answered this ballot after {@code tookNanos}: limit the time for the
-     * rest.
+     * A part of the nodes has answered this ballot after {@code tookNanos}, and the time for the rest must be limited: the
+     * lock is contended, and a majority has answered; or the votes for a ticket cannot be won.
      */
     record Limit(long candidate, long sentAtNanos, long tookNanos) implements Action {}
 
     /** A node keeps the key from this moment on. */
     record Confirm(int node, long sentAtNanos) implements Action {}
+
+    /** The use of the votes. */
+    enum Purpose {
+        ACQUIRE,
+        RESUME
+    }
 
     private enum Phase {
         IDLE,
@@ -66,6 +79,7 @@ final class QuorumRound {
         ENDED
     }
 
+    private final Purpose purpose;
     private final List<String> nodes;
     private final long boundMicros;
     private final long quarantineMillis;
@@ -101,6 +115,12 @@ final class QuorumRound {
      * @param quarantineMillis the time for which a node that may have lost grants does not grant, for messages
      */
     QuorumRound(List<String> nodes, long boundMicros, long quarantineMillis) {
+        this(Purpose.ACQUIRE, nodes, boundMicros, quarantineMillis);
+    }
+
+    /** Creates the state of an owner token that was never sent: see the other constructor. */
+    QuorumRound(Purpose purpose, List<String> nodes, long boundMicros, long quarantineMillis) {
+        this.purpose = purpose;
         this.nodes = nodes;
         this.boundMicros = boundMicros;
         this.quarantineMillis = quarantineMillis;
@@ -147,6 +167,11 @@ final class QuorumRound {
         return List.of(propose(ballot));
     }
 
+    /** Whether a node may keep the lock for this owner token, or may do so once a request arrives. */
+    boolean mayHaveVotes() {
+        return IntStream.range(0, nodes.size()).anyMatch(node -> yes[node] || unknown[node] || outstanding[node] > 0);
+    }
+
     /** Notes that the owner token is ended: released or abandoned. */
     void end() {
         phase = Phase.ENDED;
@@ -190,7 +215,7 @@ final class QuorumRound {
         if (phase == Phase.ENDED) {
             return actions;
         }
-        if (isYes && held) {
+        if (isYes && held && !resumes()) {
             actions.add(new Confirm(node, event.sentAtNanos()));
         }
         if (phase == Phase.ASKING) {
@@ -201,7 +226,7 @@ final class QuorumRound {
                 List<Action> decided = decide();
                 actions.addAll(decided.isEmpty() ? limit(event) : decided);
             }
-        } else if (!held && (isYes || unknown[node])) {
+        } else if (!held && !resumes() && (isYes || unknown[node])) {
             actions.add(undo());
         }
         return actions;
@@ -209,18 +234,23 @@ final class QuorumRound {
 
     /**
      * Limits the time of the remaining nodes under contention. Without contention they get the node timeout, since a
-     * set may need distant nodes.
+     * set may need distant nodes. Those of a lost round for a ticket only show whether another claimant has a quorum.
      */
     private List<Action> limit(Vote last) {
         long answered = Arrays.stream(votes)
                 .filter(vote -> vote instanceof NodeReply.Yes || isContended(vote))
                 .count();
         boolean isContended = Arrays.stream(votes).anyMatch(QuorumRound::isContended);
-        if (limited || !isContended || answered < Quorum.majority(nodes.size())) {
+        boolean isWanted = resumes() ? tally().isLost() : isContended && answered >= Quorum.majority(nodes.size());
+        if (limited || !isWanted) {
             return List.of();
         }
         limited = true;
         return List.of(new Limit(candidate, last.sentAtNanos(), last.nowNanos() - last.sentAtNanos()));
+    }
+
+    private boolean resumes() {
+        return purpose == Purpose.RESUME;
     }
 
     private static boolean isContended(@Nullable NodeReply vote) {
@@ -233,7 +263,7 @@ final class QuorumRound {
     }
 
     private List<Action> decide() {
-        VoteTally tally = new VoteTally(nodes, votes, absent(), estimateMicros, boundMicros, quarantineMillis);
+        VoteTally tally = tally();
         if (tally.isWon()) {
             return won();
         } else if (!tally.isLost() || (tally.isPending() && !silent.isEmpty())) {
@@ -244,12 +274,19 @@ final class QuorumRound {
         boolean again = stale < MAX_BALLOTS
                 && tally.mayBeWonByAnotherBallot()
                 && tally.floor() < TokenRange.LIMIT - ((long) reserve << (stale + 2));
-        if (!again) {
-            return lost(tally.verdict());
+        if (!again && resumes() && tally.isPending() && !tally.isUsedUp()) {
+            // Only the answers of all nodes show whether another claimant has a quorum.
+            return List.of();
+        } else if (!again) {
+            return resumes() ? unresumed(tally.verdictOnTicket()) : lost(tally.verdict());
         }
         long lead = (long) reserve << stale;
         stale++;
         return List.of(propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead));
+    }
+
+    private VoteTally tally() {
+        return new VoteTally(nodes, votes, absent(), estimateMicros, boundMicros, quarantineMillis);
     }
 
     /** The nodes that have not answered and from which no answer is expected any more. */
@@ -267,7 +304,9 @@ final class QuorumRound {
         for (int node = 0; node < nodes.size(); node++) {
             if (votes[node] instanceof NodeReply.Yes) {
                 times.add(sentAtNanos[node]);
-                actions.add(new Confirm(node, sentAtNanos[node]));
+                if (!resumes()) {
+                    actions.add(new Confirm(node, sentAtNanos[node]));
+                }
             }
         }
         phase = Phase.IDLE;
@@ -282,6 +321,18 @@ final class QuorumRound {
         Finish finish = new Finish(verdict);
         boolean left = IntStream.range(0, nodes.size()).anyMatch(node -> yes[node] || unknown[node] || late[node]);
         return !held && left ? List.of(undo(), finish) : List.of(finish);
+    }
+
+    private List<Action> unresumed(RoundVerdict verdict) {
+        phase = Phase.IDLE;
+        Finish finish = new Finish(verdict);
+        boolean isSplit = verdict instanceof RoundVerdict.Contended contended && !contended.holds();
+        boolean isPermanent = verdict instanceof RoundVerdict.NoQuorum none && none.permanent();
+        if ((isSplit || isPermanent) && mayHaveVotes()) {
+            phase = Phase.ENDED;
+            return List.of(new ReturnVotes(), finish);
+        }
+        return List.of(finish);
     }
 
     /** Each node's answer to the last ballot. */

@@ -7,7 +7,10 @@ import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -68,6 +71,7 @@ final class QuorumSession {
     record Shared(
             NodeSet nodes,
             NodeReleases releases,
+            NodeExports exports,
             ContentionBackoff backoff,
             Map<OwnerToken, QuorumSession> sessions,
             BiConsumer<OwnerToken, LossCause> lost) {}
@@ -373,6 +377,48 @@ final class QuorumSession {
         return new RenewBatch.Item(item.name(), nodeOwner, item.ttlNanos());
     }
 
+    // ---- exporting and resuming
+
+    /** Notes that an exported lease was resumed with this grant: from now on the lock is renewed and repaired. */
+    void resumed(AcquireRequest wanted, Grant grant) {
+        serial.run(() -> {
+            attempt.asked(wanted, grant.sentAtNanos(), now());
+            held = true;
+            keptUntilAtNanos = grant.sentAtNanos() + wanted.ttlNanos();
+            renewal.granted(QuorumSettings.validityNanos(wanted.ttlNanos()));
+        });
+    }
+
+    /** Ends the owner token, and puts a ticket in its place at all nodes. */
+    CompletableFuture<ExportReply> export(ExportRequest wanted) {
+        CompletableFuture<ExportReply> reply = new CompletableFuture<>();
+        serial.run(() -> {
+            try {
+                stop();
+                NodeExport export = shared.exports()
+                        .begin(
+                                new ExportRequest(
+                                        wanted.name(),
+                                        nodeOwner,
+                                        Math.max(wanted.ballot(), attempt.highest(round)),
+                                        wanted.ticket(),
+                                        wanted.token(),
+                                        wanted.holderId(),
+                                        wanted.claimNanos(),
+                                        wanted.timeoutNanos()),
+                                attempt.ttlNanos());
+                export.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
+                export.over().thenRun(this::forget);
+            } catch (RuntimeException | Error e) {
+                String message = "the export of " + wanted.name() + " failed unexpectedly: " + e;
+                reply.complete(
+                        new ExportReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, e)));
+                throw e;
+            }
+        });
+        return reply;
+    }
+
     // ---- ending
 
     CompletableFuture<ReleaseReply> release(ReleaseRequest wanted) {
@@ -391,6 +437,19 @@ final class QuorumSession {
     }
 
     private void end(ReleaseRequest wanted, CompletableFuture<ReleaseReply> reply) {
+        stop();
+        shared.exports().stop(nodeOwner);
+        NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
+        release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
+        release.over().thenRun(() -> {
+            if (release.isAnsweredByAll()) {
+                forget();
+            }
+            // Otherwise the caller may repeat the release: it must name the highest ballot again. A sweep forgets it.
+        });
+    }
+
+    private void stop() {
         boolean first = !ended;
         ended = true;
         held = false;
@@ -402,9 +461,6 @@ final class QuorumSession {
                 answer(failure(FailureKind.NO_EFFECT, names + " was given up", null));
             }
         }
-        NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
-        release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-        release.over().thenRun(this::forget);
     }
 
     private NodeRelease end(ReleaseRequest.Kind kind, long ballot) {

@@ -11,6 +11,8 @@ import io.leasehold.node.Birth;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.MemberSet;
@@ -59,6 +61,10 @@ public final class QuorumStore implements LockStore, MemberSet {
     private final NodeSet nodes;
     private final String description;
     private final NodeReleases releases;
+    private final NodeExports exports;
+    /** The votes on tickets, by the owner tokens of the engine's requests. */
+    private final Map<OwnerToken, QuorumResume> resumes = new ConcurrentHashMap<>();
+
     private final ContentionBackoff backoff;
     private final Map<OwnerToken, QuorumSession> sessions = new ConcurrentHashMap<>();
     private final QuorumSession.Shared shared;
@@ -84,9 +90,10 @@ public final class QuorumStore implements LockStore, MemberSet {
         this.nodes = new NodeSet(this.members, settings, runtime);
         this.description = "redlock:" + names;
         this.releases = new NodeReleases(nodes);
+        this.exports = new NodeExports(nodes);
         this.backoff = new ContentionBackoff(runtime, name -> signals.wake(name));
         this.shared = new QuorumSession.Shared(
-                nodes, releases, backoff, sessions, (owner, cause) -> signals.lost(owner, cause));
+                nodes, releases, exports, backoff, sessions, (owner, cause) -> signals.lost(owner, cause));
     }
 
     /**
@@ -288,6 +295,37 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     @Override
+    public boolean keepsTickets() {
+        return members.stream().allMatch(member -> member.node().keepsTickets());
+    }
+
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        QuorumSession session = sessions.get(request.owner());
+        return (session != null ? session : unknown(List.of(request.name()), request.owner())).export(request);
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
+        long nowNanos = runtime.nanoTime();
+        resumes.values().removeIf(votes -> votes.isForgotten(nowNanos));
+        QuorumResume votes = resumes.computeIfAbsent(
+                request.owner(), owner -> new QuorumResume(nodes, exports, request.name(), owner, ticket));
+        return votes.ask(request).thenApply(reply -> {
+            if (reply instanceof AcquireReply.Granted granted) {
+                OwnerToken owner = granted.grant().owner();
+                QuorumSession session = session(request.names(), request.owner(), owner);
+                session.resumed(request, granted.grant());
+                sessions.put(request.owner(), session);
+                sessions.put(owner, session);
+            } else if (reply instanceof AcquireReply.Busy) {
+                resumes.remove(request.owner(), votes);
+            }
+            return reply;
+        });
+    }
+
+    @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         long round = renewalRounds.incrementAndGet();
         List<QuorumSession> renewed = new ArrayList<>();
@@ -342,6 +380,7 @@ public final class QuorumStore implements LockStore, MemberSet {
                 100_000_000L, 2 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos()));
         List<Runnable> steps = new ArrayList<>();
         steps.add(() -> releases.close(patienceNanos));
+        steps.add(exports::close);
         steps.add(backoff::close);
         members.forEach(member -> steps.add(() -> member.node().close()));
         Throwable first = null;

@@ -15,6 +15,8 @@ final class VoteTally {
     /** The delay before a retry if no node reports the duration of its refusal. */
     private static final long RETRY_NANOS = 10_000_000L;
 
+    private static final String OVERTAKEN = "every fencing token proposed was overtaken";
+
     private final List<String> nodes;
     private final @Nullable NodeReply[] votes;
     private final int quorum;
@@ -24,6 +26,9 @@ final class VoteTally {
     private int stale;
     private int held;
     private int queued;
+    /** The nodes that answered as those whose lock is held, but named no holder. */
+    private int free;
+
     private int refused;
     private int permanent;
     private int failed;
@@ -70,6 +75,7 @@ final class VoteTally {
             floor = Math.max(floor, told.floor());
         } else if (vote instanceof NodeReply.Held other) {
             held++;
+            free += other.holder() == null ? 1 : 0;
             queued += other.queued() ? 1 : 0;
         } else if (vote instanceof NodeReply.Refused
                 || vote instanceof NodeReply.Quarantined
@@ -119,13 +125,51 @@ final class VoteTally {
             return new RoundVerdict.Contended(commonHolder(), holds, queued);
         }
         if (refused > 0 && n - failed >= quorum) {
-            long untilMillis = untilNanos(quarantineMillis * 1_000_000) / 1_000_000 + 1;
-            return new RoundVerdict.Refused(
-                    "not for another " + untilMillis + " ms (" + reasons() + ")", untilNanos(RETRY_NANOS));
+            return notNow();
         }
         return stale > 0 && n - failed - refused >= quorum
-                ? new RoundVerdict.Refused("every fencing token proposed was overtaken", RETRY_NANOS)
+                ? new RoundVerdict.Refused(OVERTAKEN, RETRY_NANOS)
                 : new RoundVerdict.NoQuorum(false);
+    }
+
+    private RoundVerdict notNow() {
+        long untilMillis = untilNanos(quarantineMillis * 1_000_000) / 1_000_000 + 1;
+        return new RoundVerdict.Refused(
+                "not for another " + untilMillis + " ms (" + reasons() + ")", untilNanos(RETRY_NANOS));
+    }
+
+    /** Whether a ticket has been used, or is over: enough nodes have nothing for it, or one claimant has a quorum. */
+    boolean isUsedUp() {
+        return nodes.size() - free < quorum || mostOfOneHolder() >= quorum;
+    }
+
+    /**
+     * The verdict on a round for a ticket if no other ballot follows. Votes of other claimants alone prove nothing: these may
+     * return them.
+     */
+    RoundVerdict verdictOnTicket() {
+        if (nodes.size() - permanent < quorum) {
+            return new RoundVerdict.NoQuorum(true);
+        } else if (isUsedUp()) {
+            return new RoundVerdict.Contended(commonHolder(), true, 0);
+        } else if (held > free) {
+            return new RoundVerdict.Contended(commonHolder(), false, 0);
+        }
+        boolean mayBeWonLater = nodes.size() - failed - free >= quorum;
+        if (!mayBeWonLater || refused + stale == 0) {
+            return new RoundVerdict.NoQuorum(false);
+        }
+        return refused > 0 ? notNow() : new RoundVerdict.Refused(OVERTAKEN, RETRY_NANOS);
+    }
+
+    private int mostOfOneHolder() {
+        Map<String, Integer> times = new HashMap<>();
+        for (NodeReply vote : votes) {
+            if (vote instanceof NodeReply.Held other && other.holder() != null) {
+                times.merge(other.holder().id(), 1, Integer::sum);
+            }
+        }
+        return times.values().stream().mapToInt(Integer::intValue).max().orElse(0);
     }
 
     private @Nullable Holder commonHolder() {

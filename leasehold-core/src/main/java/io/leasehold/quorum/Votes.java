@@ -3,6 +3,7 @@ package io.leasehold.quorum;
 import io.leasehold.Holder;
 import io.leasehold.NodeVote;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.ExportReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
 import java.util.List;
@@ -52,6 +53,15 @@ final class Votes {
             return new NodeVote(node, NodeVote.Answer.REFUSED, "did not hold the lock for this lease");
         }
         return reply instanceof ReleaseReply.Failed failed ? failed(node, failed.error()) : silent(node);
+    }
+
+    static NodeVote of(String node, @Nullable ExportReply reply) {
+        if (reply instanceof ExportReply.Exported) {
+            return new NodeVote(node, NodeVote.Answer.GRANTED, "");
+        } else if (reply instanceof ExportReply.NotOurs) {
+            return new NodeVote(node, NodeVote.Answer.REFUSED, "does not hold the lock for this lease");
+        }
+        return reply instanceof ExportReply.Failed failed ? failed(node, failed.error()) : silent(node);
     }
 
     /** Converts the answer of each node. */

@@ -15,7 +15,8 @@ import java.util.Objects;
  * @param ticket the owner token of the ticket
  * @param token the fencing token of the exported lease, for operators
  * @param holderId the label of the ticket, for operators
- * @param claimNanos how long the store keeps the lock for the ticket; may be shorter than what was left of the hold
+ * @param claimNanos how long the store keeps the lock for the ticket; may be shorter than what was left of the hold. Zero: as
+ *     long as it would have kept the hold. Only a set asks its nodes so, to return a vote to the ticket
  * @param timeoutNanos the time limit after which the store must complete its reply
  */
 public record ExportRequest(

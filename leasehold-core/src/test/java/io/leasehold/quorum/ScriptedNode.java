@@ -9,6 +9,9 @@ import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -41,6 +44,8 @@ final class ScriptedNode implements LockNode, StoreAdmin {
     final List<Long> endsAtNanos = new ArrayList<>();
     final List<Birth> births = new ArrayList<>();
     final List<RenewBatch> renewals = new ArrayList<>();
+    final List<ExportRequest> exports = new ArrayList<>();
+    final List<Ballot> resumes = new ArrayList<>();
     final List<String> verbs = new ArrayList<>();
     /** The replacements of answers: a reply, {@link #SILENCE}, or a throwable to throw. */
     final Map<String, Supplier<?>> instead = new HashMap<>();
@@ -142,6 +147,23 @@ final class ScriptedNode implements LockNode, StoreAdmin {
         ends.add(request);
         endsAtNanos.add(clock.nanoTime());
         return answer("release", () -> memory.release(request));
+    }
+
+    @Override
+    public boolean keepsTickets() {
+        return true;
+    }
+
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        exports.add(request);
+        return answer("export", () -> memory.export(request));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+        resumes.add(ballot);
+        return answer("resume", () -> memory.resume(ballot, ticket, step, membership));
     }
 
     @Override

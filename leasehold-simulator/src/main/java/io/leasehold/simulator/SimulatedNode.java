@@ -1,8 +1,8 @@
 package io.leasehold.simulator;
 
 import io.leasehold.Guarantees;
+import io.leasehold.Holder;
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.memory.InMemoryNode;
@@ -12,8 +12,11 @@ import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.PassingSignals;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -269,6 +272,9 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     private CompletableFuture<NodeReply> granting(Ballot ballot, Supplier<CompletableFuture<NodeReply>> request) {
+        if (ballot.request().names().stream().anyMatch(name -> name.isRead() || name.isPermits())) {
+            trace.followsNoMore();
+        }
         return write(() -> {
             CompletableFuture<NodeReply> reply = request.get();
             OwnerToken owner = ballot.request().owner();
@@ -313,6 +319,31 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     @Override
+    public boolean keepsTickets() {
+        return node.keepsTickets();
+    }
+
+    /** The model of a node has no tickets, so the trace ends with the first one. */
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        return write(() -> {
+            trace.followsNoMore();
+            ended.add(request.owner());
+            return node.export(request);
+        });
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        return granting(ballot, () -> node.resume(ballot, ticket));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+        return granting(ballot, () -> node.resume(ballot, ticket, step, membership));
+    }
+
+    @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         return write(() -> {
             ended.add(request.owner());
@@ -349,6 +380,41 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
             }
             return reply;
         });
+    }
+
+    // ---- readers and tickets, which the formal model of one exclusive lock does not know
+
+    @Override
+    public boolean keepsReaders() {
+        return node.keepsReaders();
+    }
+
+    @Override
+    public boolean keepsTickets() {
+        return node.keepsTickets();
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
+        trace.followsNoMore();
+        return granting(ballot, () -> node.downgrade(ballot, writer));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        trace.followsNoMore();
+        return granting(ballot, () -> node.resume(ballot, ticket));
+    }
+
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        trace.followsNoMore();
+        return write(() -> node.export(request));
+    }
+
+    @Override
+    public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        return down ? new CompletableFuture<>() : node.admin().readers(name, limit);
     }
 
     /** The operations on permits, without faults; requests for permits have them like others. */
@@ -415,16 +481,10 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     /** Also receives every hand-over, so that none to an ended owner token goes unnoticed. */
-    private final class NodeListener implements StoreSignals {
-        private final StoreSignals signals;
+    private final class NodeListener extends PassingSignals {
 
         NodeListener(StoreSignals signals) {
-            this.signals = signals;
-        }
-
-        @Override
-        public void wake(LockName name) {
-            signals.wake(name);
+            super(signals);
         }
 
         @Override
@@ -443,17 +503,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
                             + host.world().elapsed());
                 }
             }
-            signals.handedOver(handOver);
-        }
-
-        @Override
-        public void lost(OwnerToken owner, LossCause cause) {
-            signals.lost(owner, cause);
-        }
-
-        @Override
-        public void reconnected() {
-            signals.reconnected();
+            super.handedOver(handOver);
         }
     }
 

@@ -47,7 +47,6 @@ public final class RunCommand implements Callable<Integer> {
     private static final Duration MAX_HOLD = Duration.ofDays(3650);
 
     private static final Duration DEFAULT_GRACE = Duration.ofSeconds(10);
-    private static final Duration DEFAULT_CLAIM = Duration.ofMinutes(2);
     private static final int MAX_EXIT_CODE = 255;
     private static final String JSON = "--json";
 
@@ -130,7 +129,7 @@ public final class RunCommand implements Callable<Integer> {
             names = "--claim",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Keeps the lock this long for the ticket (2m).")
+            description = "Keeps the lock this long for the ticket (2m, or the store's largest ttl).")
     @Nullable
     Duration claim;
 
@@ -295,7 +294,7 @@ public final class RunCommand implements Callable<Integer> {
         if (claim != null && claim.toMillis() < 1) {
             throw usage("--claim is " + Durations.text(claim) + "; it must be at least 1ms");
         }
-        return new RunTickets.Options(resume, export, claim == null ? DEFAULT_CLAIM : claim);
+        return new RunTickets.Options(resume, export, claim);
     }
 
     private String storeUri() {

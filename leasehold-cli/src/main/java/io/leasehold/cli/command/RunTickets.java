@@ -28,6 +28,8 @@ final class RunTickets {
 
     private static final Duration UNDO_PATIENCE = Duration.ofSeconds(5);
 
+    private static final Duration DEFAULT_CLAIM = Duration.ofMinutes(2);
+
     /** The patience of the close that a signal causes; an export may take half of it. */
     private static final Duration PATIENCE_AFTER_SIGNAL = Duration.ofSeconds(2);
 
@@ -36,9 +38,10 @@ final class RunTickets {
      *
      * @param resume the file with the ticket to resume, {@code -} for standard input, or null to acquire the lock
      * @param export the file for the ticket to write, or null to release the lock
-     * @param claim how long the store keeps the lock for that ticket
+     * @param claim how long the store keeps the lock for that ticket; null for two minutes, or the largest ttl of the store
+     *     if that is shorter
      */
-    record Options(@Nullable String resume, @Nullable String export, Duration claim) {}
+    record Options(@Nullable String resume, @Nullable String export, @Nullable Duration claim) {}
 
     private final @Nullable LeaseTicket toResume;
     private final @Nullable TicketFile toWrite;
@@ -99,10 +102,18 @@ final class RunTickets {
                             + " need another store",
                     null);
         }
-        if (toWrite != null && options.claim().compareTo(locks.maxTtl()) > 0) {
-            throw new IllegalArgumentException("--claim is " + Durations.text(options.claim()) + "; store "
+        if (toWrite != null && claim(locks).compareTo(locks.maxTtl()) > 0) {
+            throw new IllegalArgumentException("--claim is " + Durations.text(claim(locks)) + "; store "
                     + locks.storeDescription() + " accepts at most " + Durations.text(locks.maxTtl()));
         }
+    }
+
+    private Duration claim(LockClient locks) {
+        Duration wanted = options.claim();
+        if (wanted != null) {
+            return wanted;
+        }
+        return DEFAULT_CLAIM.compareTo(locks.maxTtl()) < 0 ? DEFAULT_CLAIM : locks.maxTtl();
     }
 
     /** Begins to resume the ticket; returns null if the run has none. */
@@ -179,7 +190,7 @@ final class RunTickets {
             return null;
         }
         LeaseTicket ticket;
-        CompletableFuture<LeaseTicket> exported = lease.exportAsync(options.claim());
+        CompletableFuture<LeaseTicket> exported = lease.exportAsync(claim(locks));
         signals.handTo(signal -> locks.close(PATIENCE_AFTER_SIGNAL));
         try {
             ticket = exported.get();
@@ -192,7 +203,7 @@ final class RunTickets {
         try {
             file.write(ticket);
             notes.accept("lock \"" + lease.lockName() + "\" is kept for the ticket in " + options.export() + " for "
-                    + Durations.text(options.claim()));
+                    + Durations.text(claim(locks)));
             return null;
         } catch (IOException e) {
             ReleaseOutcome undone = undone(locks, ticket);

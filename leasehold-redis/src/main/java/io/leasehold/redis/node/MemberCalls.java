@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LifeCheck;
@@ -8,6 +9,7 @@ import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
 
 /** The script calls for a lock at a server that is a member of a set. */
@@ -68,6 +70,26 @@ final class MemberCalls {
                 new String[] {lock, fence},
                 new String[] {value, ttl, candidate, latestBirth},
                 watch.millis() == 0));
+    }
+
+    /** Proposes a ballot for an exported lease. */
+    ScriptCall resume(
+            String lock, String slot, Ballot ballot, OwnerToken ticket, LockNode.Resume step, Membership membership) {
+        AcquireRequest request = ballot.request();
+        boolean isVote = step == LockNode.Resume.VOTE;
+        String[] arguments = {
+            LockValue.of(request.owner(), ballot.candidate(), request.holderId()),
+            isVote ? "0" : Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),
+            Long.toString(ballot.candidate()),
+            ticket.hex(),
+            Long.toString(settings.retentionMicros()),
+            Long.toString(membership.boundMicros()),
+            membership.configuration(),
+            Long.toString(membership.estimateMicros()),
+            Long.toString(membership.quarantineMicros())
+        };
+        String[] keys = {lock, KeyLayout.fence(lock), KeyLayout.marker(slot)};
+        return new ScriptCall(LuaScript.MEMBER_RESUME, keys, arguments).checking(life(membership));
     }
 
     private LifeCheck life(Membership membership) {

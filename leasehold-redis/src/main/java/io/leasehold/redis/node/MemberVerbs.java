@@ -3,6 +3,7 @@ package io.leasehold.redis.node;
 import io.leasehold.LockName;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
+import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.Topology;
@@ -14,6 +15,7 @@ import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import java.util.List;
@@ -128,6 +130,18 @@ final class MemberVerbs {
         return !slot.isEmpty() && reply instanceof NodeReply.Unborn unborn
                 ? new NodeReply.Unborn(slot + SLOT_END + unborn.nonce(), unborn.incarnation(), unborn.serverMicros())
                 : reply;
+    }
+
+    CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, LockNode.Resume step, Membership membership) {
+        LockName name = ballot.request().name();
+        String lock = settings.keys().lock(name);
+        String slot = topology.slotTag(lock);
+        Requests.Subject subject = new Requests.Subject("resume", name);
+        return acks.acquire(
+                subject,
+                ballot.request().timeoutNanos(),
+                calls.resume(lock, slot, ballot, ticket, step, membership),
+                (reply, link) -> ofSlot(slot, decoder.acquire(reply, link.incarnation(), subject.toString())));
     }
 
     CompletableFuture<NodeReply> birth(Birth birth) {

@@ -387,10 +387,9 @@ public final class RedisNode implements LockNode {
         return renewals.renew(batch);
     }
 
-    /** A member of a set answers for itself only: a ticket would have to be at a quorum. */
     @Override
     public boolean keepsTickets() {
-        return !settings.member();
+        return true;
     }
 
     /** A member of a set grants exclusive holds only. */
@@ -412,6 +411,11 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
         return tickets.resume(ballot, ticket);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+        return member.resume(ballot, ticket, step, membership);
     }
 
     @Override

@@ -9,14 +9,18 @@ import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.node.PassingNode;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -89,6 +93,16 @@ public final class VerifiedMember extends PassingNode {
 
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
+        return proposed(ballot, membership, believed -> super.acquire(ballot, believed));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+        return proposed(ballot, membership, believed -> super.resume(ballot, ticket, step, believed));
+    }
+
+    private CompletableFuture<NodeReply> proposed(
+            Ballot ballot, Membership membership, Function<Membership, CompletableFuture<NodeReply>> proposal) {
         String why = refusal();
         if (why != null) {
             // Probe the life again, so that a better one is noticed.
@@ -98,7 +112,7 @@ public final class VerifiedMember extends PassingNode {
                     new NodeReply.Failed(FailureKind.NO_EFFECT, new UnsafeStoreException(why, null)));
         }
         boolean forgets = durable && mayHaveForgotten();
-        return heard(super.acquire(ballot, forgets ? forgetting(membership) : membership))
+        return heard(proposal.apply(forgets ? forgetting(membership) : membership))
                 .thenApply(reply -> judged(reply, forgets));
     }
 
@@ -266,6 +280,16 @@ public final class VerifiedMember extends PassingNode {
         return CompletableFuture.completedFuture(new RenewReply(batch.items().stream()
                 .<RenewReply.Item>map(item -> new RenewReply.Failed(new UnsafeStoreException(why, null)))
                 .toList()));
+    }
+
+    /** A member that does not count cannot confirm an export. */
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        String why = refusal();
+        return why == null
+                ? super.export(request)
+                : CompletableFuture.completedFuture(
+                        new ExportReply.Failed(FailureKind.NO_EFFECT, new UnsafeStoreException(why, null)));
     }
 
     @Override

@@ -61,6 +61,8 @@ public final class LuaScript {
     public static final LuaScript MEMBER_RELEASE = load("member_release.lua");
     /** The common case of {@link #MEMBER_RELEASE} for one caller or several, each of which succeeds or fails on its own. */
     public static final LuaScript MEMBER_RELEASE_MANY = load("member_release_many.lua");
+    /** Continues an exported lease at a member of a set. */
+    public static final LuaScript MEMBER_RESUME = load("member_resume.lua");
     /** Tells a member of a set the time since when it has kept its data. */
     public static final LuaScript MEMBER_BIRTH = load("member_birth.lua");
     /** Acquires a lock without a fence and without a queue, or finds that an earlier request has acquired it. */
@@ -120,6 +122,7 @@ public final class LuaScript {
             MEMBER_ACQUIRE_MANY,
             MEMBER_RELEASE,
             MEMBER_RELEASE_MANY,
+            MEMBER_RESUME,
             MEMBER_BIRTH,
             PLAIN_ACQUIRE,
             PLAIN_RELEASE,

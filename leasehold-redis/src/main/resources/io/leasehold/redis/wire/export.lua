@@ -11,7 +11,8 @@
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it
 --   3  value: "<owner token of the ticket>:<fencing token>:<label of the ticket>"
---   4  claim in ms: how long the lock is kept for the ticket; may be shorter than the remaining ttl of the hold
+--   4  claim in ms: how long the lock is kept for the ticket; may be shorter than the remaining ttl of the hold. 0: as long as
+--      it would have been kept; a claimant returns a vote to the ticket so
 -- Replies
 --   {"exported"}              the lock is kept for the ticket, and the owner token has ended
 --   {"not-ours"}              neither the owner token nor the ticket has the lock
@@ -38,10 +39,11 @@ local fence = number_in(fence_text)
 if not fence or (not fence_text and redis.call('EXISTS', FENCE) == 1) then
   return {'broken', digits(now), FENCE, redis.call('TYPE', FENCE).ok}
 end
+local left
 if ours then
   -- This changes nothing, but it must be the first write: after it, Redis no longer refuses the script for lack of memory.
-  local left = redis.call('PTTL', LOCK)
-  redis.call('PEXPIRE', LOCK, digits(math.max(1, left)))
+  left = digits(math.max(1, redis.call('PTTL', LOCK)))
+  redis.call('PEXPIRE', LOCK, left)
 end
 local raised = math.min(ballot, math.max(fence, now) + BOUND)
 -- A ballot that does not exceed TIME - RETENTION is refused even without a fence.
@@ -49,7 +51,7 @@ if raised > math.max(fence, now - RETENTION) then
   redis.call('SET', FENCE, digits(raised), 'PX', digits(math.ceil((math.max(raised, now) + RETENTION - now) / 1000)))
 end
 if ours then
-  redis.call('SET', LOCK, ARGV[3], 'PX', ARGV[4])
+  redis.call('SET', LOCK, ARGV[3], 'PX', ARGV[4] == '0' and left or ARGV[4])
   return {'exported'}
 end
 return {holds == ARGV[3]:sub(1, 41) and 'exported' or 'not-ours'}

@@ -253,6 +253,14 @@ public final class FaultyNode implements LockNode, StoreAdmin {
     }
 
     @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
+        return call(
+                ballot.request().timeoutNanos(),
+                () -> node.resume(ballot, ticket, step, membership),
+                NodeReply.Failed::new);
+    }
+
+    @Override
     public boolean keepsReaders() {
         return node.keepsReaders();
     }

@@ -127,6 +127,24 @@ public final class JointHunt {
         }
     }
 
+    /** The leases that travel over a set of nodes. */
+    public static final class OfQuorumTickets implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfQuorumTickets() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.quorum.ExportTallyTest",
+                            "io.leasehold.quorum.QuorumRoundTicketsTest",
+                            "io.leasehold.quorum.QuorumTicketTest",
+                            "io.leasehold.engine.LeaseExportTest",
+                            "io.leasehold.redis.wire.MemberResumeScriptTest"))
+                    .get();
+        }
+    }
+
     /** The messages of the server about held keys. */
     public static final class OfTold implements IntFunction<String> {
 
@@ -152,6 +170,8 @@ public final class JointHunt {
             return new TestHunt(List.of(
                             "io.leasehold.memory.InMemoryPermitsTest",
                             "io.leasehold.engine.PermitsTest",
+                            "io.leasehold.engine.PermitRoundsTest",
+                            "io.leasehold.engine.SeveralPermitsTest",
                             "io.leasehold.engine.LocalQueuesTest",
                             "io.leasehold.node.SingleNodeClaimTest",
                             "io.leasehold.spi.toolkit.SlotWalkTest",
