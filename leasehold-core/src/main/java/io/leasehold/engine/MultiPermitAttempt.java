@@ -15,17 +15,29 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One caller's attempt on several permits of a name: performs the steps of its {@link PermitRounds}. One {@link
- * AcquireAttempt} follows the other; the listeners hear of one attempt.
+ * AcquireAttempt} follows the other; the listeners are notified of one attempt.
  *
  * <p>{@code this} guards the rounds and the fields that change; inside it, only the timer is armed. Each answer, and
  * each end of a pause, leads to one step, so at most one step is in progress.
  */
 final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
 
+    /** Begins the attempts on one permit. */
+    interface Parts {
+
+        /**
+         * Begins an attempt on one permit.
+         *
+         * @param repeated whether another one follows if this one finds the permits busy
+         */
+        AcquireAttempt enter(
+                LockName name, WaitSettings settings, long maxWaitNanos, boolean repeated, @Nullable Throwable asked);
+    }
+
     private final LockName name;
     private final int number;
     private final long maxWaitNanos;
-    private final Attempts attempts;
+    private final Parts source;
     private final AttemptNews news;
     private final PermitRounds rounds;
     private final TakenParts<PermitHandle> parts = new TakenParts<>();
@@ -40,17 +52,16 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
             int number,
             WaitSettings settings,
             long maxWaitNanos,
-            Attempts attempts,
+            Parts source,
             EngineContext context,
             @Nullable Throwable asked) {
         super(settings, context, asked);
         this.name = name;
         this.number = number;
         this.maxWaitNanos = maxWaitNanos;
-        this.attempts = attempts;
+        this.source = source;
         this.rounds = new PermitRounds(number, settings.timings(), settings.policy(), maxWaitNanos, startAtNanos);
         this.news = new AttemptNews(name, context, startAtNanos);
-        result.whenComplete((attempt, error) -> attempts.settled(this));
     }
 
     void start() {
@@ -108,7 +119,7 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         if (parts.isClosed()) {
             return;
         }
-        AcquireAttempt part = attempts.enterPart(name, settings, patience, maxWaitNanos > 0, asked);
+        AcquireAttempt part = source.enter(name, settings, patience, maxWaitNanos > 0, asked);
         synchronized (this) {
             current = part;
         }
@@ -180,7 +191,7 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         }
     }
 
-    /** Gives back everything, and then tells the caller, who may ask again at once and must not meet the rest. */
+    /** Releases everything, and then notifies the caller, which may ask again at once and must not meet the rest. */
     private void end(PermitRounds.End end) {
         withdraw();
         whenGivenBack(settings.options().nodeTimeout().toNanos(), isNothingHeld -> tell(end));
