@@ -41,7 +41,7 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
     private final AttemptNews news;
     private final PermitRounds rounds;
     private final TakenParts<PermitHandle> parts = new TakenParts<>();
-    private final StepLoop taking = new StepLoop(this::takeNext);
+    private final StepLoop taking = new StepLoop(() -> step(this::takeOne));
     private long patienceNanos;
     private @Nullable AcquireAttempt current;
     private LockRuntime.@Nullable Timer timer;
@@ -65,7 +65,7 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
     }
 
     void start() {
-        next(decided(round -> round.begin(now())));
+        step(() -> perform(decided(round -> round.begin(now()))));
     }
 
     private long now() {
@@ -76,10 +76,10 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         return answer.apply(rounds);
     }
 
-    /** Performs a step. One that fails must not leave the caller without a result. */
-    private void next(PermitRounds.Next step) {
+    /** Runs a step. One that fails must not leave the caller without a result. */
+    private void step(Runnable work) {
         try {
-            perform(step);
+            work.run();
         } catch (RuntimeException | Error e) {
             end(new PermitRounds.Failed(e));
         }
@@ -95,21 +95,13 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
             handOut();
         } else if (step instanceof PermitRounds.Pause pause) {
             parts.giveBack(false);
-            arm(pause.nanos(), this::pauseIsOver);
+            arm(pause.nanos(), () -> step(this::pauseIsOver));
         } else if (step instanceof PermitRounds.End end) {
             end(end);
         }
     }
 
     // ---- taking
-
-    private void takeNext() {
-        try {
-            takeOne();
-        } catch (RuntimeException | Error e) {
-            end(new PermitRounds.Failed(e));
-        }
-    }
 
     private void takeOne() {
         long patience;
@@ -127,7 +119,7 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         if (parts.isClosed()) {
             part.giveUp();
         }
-        part.result().whenComplete((attempt, error) -> answered(part, attempt, error));
+        part.result().whenComplete((attempt, error) -> step(() -> answered(part, attempt, error)));
     }
 
     private void answered(AcquireAttempt part, @Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
@@ -135,12 +127,12 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         if (attempt instanceof Attempt.Acquired<Lease> acquired) {
             if (parts.keep(new PermitHandle(LeaseHandle.of(acquired.lease()), part.slots().get(0)))) {
                 long leastLeftNanos = leastLeftNanos();
-                next(decided(round -> round.taken(leastLeftNanos, random, now())));
+                perform(decided(round -> round.taken(leastLeftNanos, random, now())));
             }
         } else if (attempt instanceof Attempt.Busy<Lease> busy) {
-            next(decided(round -> round.busy(busy.holder(), busy.votes(), random, now())));
+            perform(decided(round -> round.busy(busy.holder(), busy.votes(), random, now())));
         } else if (error != null) {
-            next(decided(round -> round.failed(Futures.unwrapped(error), random, now())));
+            perform(decided(round -> round.failed(Futures.unwrapped(error), random, now())));
         }
     }
 
@@ -160,7 +152,8 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         }
         whenGivenBack(
                 leftNanos,
-                isNothingHeld -> next(decided(round -> isNothingHeld ? round.begin(now()) : round.tooLate())));
+                isNothingHeld ->
+                        step(() -> perform(decided(round -> isNothingHeld ? round.begin(now()) : round.tooLate()))));
     }
 
     /** Continues when nothing is held any longer, or after the limit; tells which. */
@@ -193,8 +186,14 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
 
     /** Releases everything, and then notifies the caller, which may ask again at once and must not meet the rest. */
     private void end(PermitRounds.End end) {
-        withdraw();
-        whenGivenBack(settings.options().nodeTimeout().toNanos(), isNothingHeld -> tell(end));
+        try {
+            withdraw();
+            whenGivenBack(settings.options().nodeTimeout().toNanos(), isNothingHeld -> tell(end));
+        } catch (RuntimeException | Error e) {
+            // Without a timer, or a thread: the caller must not wait for the releases.
+            tell(end);
+            throw e;
+        }
     }
 
     private void tell(PermitRounds.End end) {
