@@ -161,6 +161,24 @@ class PermitScriptsTest {
     }
 
     @Test
+    void severalSlotsEndTogether() {
+        several(3, "a", 3, "");
+        assertThat(permits.forceRelease("1", "another")).containsExactly("none");
+        assertThat(permits.forceRelease("1", "")).startsWith("removed");
+        assertThat(permits.renew("a", "1000")).containsExactly(0L, 1L, 0L);
+        next = Math.max(next, Long.parseLong(permits.get("fence")));
+        assertThat(several(3, "b", 3, "")).containsSubsequence("yes", "0", "1", "2");
+        assertThat(permits.releaseKey("b", Long.toString(++next))).containsExactly("released");
+        for (String slot : new String[] {"0", "1", "2"}) {
+            assertThat(permits.get(slot)).isEqualTo("-");
+        }
+        several(3, "c", 2, "");
+        endHold("0");
+        endHold("1");
+        assertThat(several(3, "d", 3, "")).containsSubsequence("yes", "0", "1", "2");
+    }
+
+    @Test
     void severalSlotsGoToNoWaiterThatHearsNothing() {
         StatefulRedisPubSubConnection<String, String> listener =
                 SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));

@@ -67,7 +67,7 @@ public interface SeveralPermitsTck extends SharesStore {
         return taken;
     }
 
-    /** Each permit has its slot and token; one release gives all back; the rest stays for others. */
+    /** Each permit has its slot and token; one release ends all; the rest stays for others. */
     @Test
     default void severalPermitsAreOneHold(TckBench bench) throws InterruptedException {
         needPermits(bench);
@@ -98,7 +98,7 @@ public interface SeveralPermitsTck extends SharesStore {
         }
     }
 
-    /** A caller that cannot have all is told so when it has given back what it took. */
+    /** A caller that cannot have all gets that answer when it has released what it took. */
     @Test
     default void allOrNone(TckBench bench) throws InterruptedException {
         needPermits(bench);
@@ -272,7 +272,7 @@ public interface SeveralPermitsTck extends SharesStore {
         return ((AcquireReply.Granted) reply).grant();
     }
 
-    /** Clients that want three of four, beside clients that want one: all get theirs, and each slot is exclusive. */
+    /** Clients that want three of four, and clients that want one: all get theirs, and each slot is exclusive. */
     @Test
     default void largeRequestsDoNotDeadlock(TckBench bench) throws InterruptedException {
         needPermits(bench);
