@@ -22,6 +22,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One caller's attempt to acquire a lock: performs the actions of its {@link AcquireMachine}, and holds the result.
@@ -32,14 +34,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.Contender {
 
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
     private final LockName name;
     private final long maxWaitNanos;
     private final LocalQueues queues;
     private final AcquireMachine machine;
     /** Receives the outcome before the caller does, once. */
     private final Consumer<AttemptOutcome> news;
-    /** Called after each answer of the store has been processed. */
-    private final Runnable afterAnswer;
+
+    private final AttemptPart part;
 
     private OwnerToken owner;
     /** Whether the owner token has ended; the next request then draws a new one. */
@@ -49,8 +53,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
-    /** The slot of a permit that was granted. */
-    private int slot;
+    /** The slots of the permits that were granted. */
+    private List<Integer> slots = List.of();
     /** Whether the attempt has left the queue. Only the thread that delivers the outcome uses this field. */
     private boolean outOfQueue;
     /** The undos that are in progress. */
@@ -65,15 +69,11 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             EngineContext context,
             LocalQueues queues,
             @Nullable Throwable asked) {
-        this(name, settings, maxWaitNanos, context, queues, asked, null, () -> {});
+        this(name, settings, maxWaitNanos, context, queues, asked, AttemptPart.WHOLE);
     }
 
-    /**
-     * Creates the attempt of readers that share its grant.
-     *
-     * @param news receives the outcome before the result is available; null if the listeners do
-     * @param afterAnswer called after each answer of the store has been processed
-     */
+
+    /** Creates the attempt of readers that share its grant, or one of an attempt on several permits. */
     AcquireAttempt(
             LockName name,
             WaitSettings settings,
@@ -81,8 +81,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             EngineContext context,
             LocalQueues queues,
             @Nullable Throwable asked,
-            @Nullable Consumer<AttemptOutcome> news,
-            Runnable afterAnswer) {
+            AttemptPart part) {
         super(settings, context, asked);
         this.name = name;
         this.maxWaitNanos = maxWaitNanos;
@@ -92,8 +91,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         boolean ofNodes = context.store().isOfNodes();
         this.machine =
                 new AcquireMachine(what, settings.timings(), settings.policy(), maxWaitNanos, ofNodes, startAtNanos);
-        this.afterAnswer = afterAnswer;
-        this.news = news == null ? new AttemptNews(name, context, startAtNanos)::ended : news;
+        this.part = part;
+        this.news = part.news() == null ? new AttemptNews(name, context, startAtNanos)::ended : part.news();
     }
 
     @Override
@@ -106,9 +105,9 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         return settings.options();
     }
 
-    /** Returns the slot of the permit that was granted; read it once the result is available. */
-    synchronized int slot() {
-        return slot;
+    /** Returns the slots of the permits that were granted; read them once the result is available. */
+    synchronized List<Integer> slots() {
+        return slots;
     }
 
     @Override
@@ -159,12 +158,22 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     @Override
     CompletableFuture<?> giveUp() {
-        on(new AcquireMachine.GaveUp());
+        withdraw();
         return result.<CompletableFuture<?>>handle(
                         (attempt, error) -> attempt instanceof Attempt.Acquired<Lease> acquired
                                 ? UnseenHold.giveBack(acquired.lease())
                                 : settled)
                 .thenCompose(last -> last.handle((end, failure) -> failure));
+    }
+
+    /** Withdraws the attempt. Once its caller is gone, nothing else does so, so a failed step is repeated. */
+    private void withdraw() {
+        try {
+            on(new AcquireMachine.GaveUp());
+        } catch (RuntimeException | Error e) {
+            context.timeline().schedule(TimerQueue.CHECK_AGAIN_NANOS, this::withdraw);
+            LOG.error("lock \"{}\": the withdrawal of an attempt failed; it is repeated", name, e);
+        }
     }
 
     @Override
@@ -274,7 +283,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             AcquireReply unknown = failed(FailureKind.UNKNOWN, e, answer.ballot());
             on(new AcquireMachine.Replied(unknown, context.random()));
         } finally {
-            afterAnswer.run();
+            part.afterAnswer().run();
         }
     }
 
@@ -290,14 +299,15 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     private AcquireRequest request(OwnerToken sender, long ballotSoFar) {
         AcquireRequest request = context.request(List.of(name), sender, settings)
-                .reserve(queues.reserve(name))
+                .reserve(Math.max(part.permits(), queues.reserve(name)))
                 .seenToken(queues.seenToken(name))
                 .ballotSoFar(ballotSoFar);
-        return maxWaitNanos == 0
-                ? request
-                : request.waiting(settings.policy().silenceNanos())
-                        .claiming(settings.timings().claimNanos())
-                        .provenWithin(settings.timings().provenWithinNanos());
+        if (maxWaitNanos == 0) {
+            return part.repeated() ? request.patient() : request;
+        }
+        return request.waiting(settings.policy().silenceNanos())
+                .claiming(settings.timings().claimNanos())
+                .provenWithin(settings.timings().provenWithinNanos());
     }
 
     private AcquireReply failed(FailureKind kind, @Nullable Throwable error, long ballot) {
@@ -360,7 +370,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         long sentMark;
         synchronized (this) {
             sentMark = mark;
-            slot = grant.slot();
+            slots = grant.slots();
         }
         HeldGrant held;
         try {

@@ -6,11 +6,13 @@ import io.leasehold.LeaseTicket;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.MultiLease;
+import io.leasehold.MultiPermit;
 import io.leasehold.Permit;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.WriteLease;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StorePermits;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -34,8 +36,8 @@ final class Attempts {
     private final ReentrantHolds reentrantHolds = new ReentrantHolds();
     /** Completes when the client is closed. */
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
-    /** The attempts on several locks that are not over. */
-    private final Set<MultiAcquire> several = ConcurrentHashMap.newKeySet();
+    /** The attempts on several locks or permits that are not over. */
+    private final Set<PendingAttempt<?>> several = ConcurrentHashMap.newKeySet();
     /** The attempts to resume a lease that have not settled: a request of a withdrawn one may be in flight. */
     private final Set<ResumeAttempt> resumes = ConcurrentHashMap.newKeySet();
 
@@ -119,26 +121,73 @@ final class Attempts {
      * @throws UnsafeStoreException if the store does not keep permits
      */
     PendingAttempt<Permit> enterPermits(LockName name, WaitSettings settings, long maxWaitNanos) {
+        requirePermits(name, settings);
+        return formed(name, settings, maxWaitNanos, AttemptPart.WHOLE, (lease, attempt) -> new PermitHandle(lease, attempt.slots().get(0)));
+    }
+
+    private StorePermits requirePermits(LockName name, WaitSettings settings) {
         accepted(settings.options(), context.store());
-        if (context.store().permits().isEmpty()) {
-            throw refused(name, context.store());
+        return context.store().permits().orElseThrow(() -> refused(name, context.store()));
+    }
+
+    /**
+     * Enters an attempt on several permits at once.
+     *
+     * @throws UnsafeStoreException if the store does not keep permits
+     */
+    PendingAttempt<MultiPermit> enterPermits(LockName name, int number, WaitSettings settings, long maxWaitNanos) {
+        if (requirePermits(name, settings).takesSeveral()) {
+            AttemptPart all = new AttemptPart(null, () -> {}, false, number);
+            return formed(
+                    name,
+                    settings,
+                    maxWaitNanos,
+                    all,
+                    (lease, attempt) -> MultiPermitHandle.of(lease, attempt.slots()));
         }
-        return formed(name, settings, maxWaitNanos, (lease, attempt) -> new PermitHandle(lease, attempt.slot()));
+        Throwable asked = context.leaks().captureStack();
+        return begun(
+                () -> new MultiPermitAttempt(name, number, settings, maxWaitNanos, this, context, asked), attempt -> {
+                    several.add(attempt);
+                    attempt.start();
+                    settled(attempt);
+                });
+    }
+
+    /**
+     * Enters a part of an attempt on several permits, which tells the listeners itself.
+     *
+     * @param repeated whether the attempt asks again if this part is busy
+     */
+    AcquireAttempt enterPart(
+            LockName name, WaitSettings settings, long maxWaitNanos, boolean repeated, @Nullable Throwable asked) {
+        AttemptPart part = new AttemptPart(outcome -> {}, () -> {}, repeated, 1);
+        return begun(
+                () -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked, part), queues::enter);
     }
 
     /** Enters an attempt on an exclusive lock, whose lease can become that of a reader. */
     PendingAttempt<WriteLease> enterWrite(LockName name, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), context.store());
-        return formed(name, settings, maxWaitNanos, (lease, attempt) -> new WriteHandle(lease, this::downgrade));
+        return formed(
+                name,
+                settings,
+                maxWaitNanos,
+                AttemptPart.WHOLE,
+                (lease, attempt) -> new WriteHandle(lease, this::downgrade));
     }
 
     /** Enters an attempt whose caller receives the lease in another form. */
     private <H extends Hold> PendingAttempt<H> formed(
-            LockName name, WaitSettings settings, long maxWaitNanos, BiFunction<LeaseHandle, AcquireAttempt, H> form) {
+            LockName name,
+            WaitSettings settings,
+            long maxWaitNanos,
+            AttemptPart part,
+            BiFunction<LeaseHandle, AcquireAttempt, H> form) {
         Throwable asked = context.leaks().captureStack();
         return begun(
                 () -> new FormedAttempt<>(
-                        new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), form),
+                        new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked, part), form),
                 attempt -> queues.enter(attempt.contender()));
     }
 
@@ -202,6 +251,13 @@ final class Attempts {
     /** Processes the end of a part of this attempt, perhaps of the last one. */
     void settled(MultiAcquire attempt) {
         if (attempt.isOver()) {
+            several.remove(attempt);
+        }
+    }
+
+    /** Processes the end of a step of this attempt, perhaps of the last one. */
+    void settled(MultiPermitAttempt attempt) {
+        if (attempt.result().isDone()) {
             several.remove(attempt);
         }
     }

@@ -36,6 +36,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
 
     private final LockName name;
     private final OwnerToken owner;
+    private final int permits;
     private final WaitSettings settings;
     private final EngineContext context;
     private final LocalQueues queues;
@@ -75,12 +76,16 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
             LocalQueues queues) {
         this.name = name;
         this.owner = grant.owner();
+        this.permits = Math.max(1, grant.slots().size());
         this.settings = settings;
         this.context = context;
         this.queues = queues;
         long grantedAtNanos = now();
         this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
-        this.tokens = GrantTokens.of(grant.tokens(), highestBallot, settings, grantedAtNanos);
+        // Permits and read leases are not passed on within the process; the tokens of several permits are for their slots.
+        this.tokens = LocalQueues.isShared(name)
+                ? null
+                : GrantTokens.of(grant.tokens(), highestBallot, settings, grantedAtNanos);
         this.renewals = new GrantRenewals(this, claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
         this.current = SharedLease.first(this, tokens == null ? grant.tokens().first() : tokens.draw(), grantedAtNanos);
@@ -517,6 +522,11 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
     @Override
     public boolean blocksForever(Thread thread) {
         return isHeld() && settings.timings().renewed() && currentLease().isOnlyFor(thread);
+    }
+
+    @Override
+    public int permits() {
+        return permits;
     }
 
     @Override

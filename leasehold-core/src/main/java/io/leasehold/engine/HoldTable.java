@@ -36,6 +36,11 @@ final class HoldTable {
 
         /** Returns the current lease for the client's record. */
         ClientRecord.ClientHold asClientHold();
+
+        /** Returns how many permits the hold consists of, each of which the client's record lists; 1 for a lock. */
+        default int permits() {
+            return 1;
+        }
     }
 
     private final OwnerIndex<Held> held = new OwnerIndex<>();

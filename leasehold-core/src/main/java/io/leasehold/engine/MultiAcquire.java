@@ -14,7 +14,6 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -25,27 +24,18 @@ import org.jspecify.annotations.Nullable;
  * for each other in a circle. If a part ends while the attempt waits for the others (a fixed ttl, an operator), the
  * attempt starts over.
  *
- * <p>{@code this} guards the fields that change; nothing is called inside the guard.
+ * <p>{@code this} guards the fields that change; only {@link TakenParts} is called inside the guard.
  */
 final class MultiAcquire extends PendingAttempt<MultiLease> {
 
     private final List<LockName> names;
     private final MultiMachine machine;
     private final Attempts attempts;
-    private final List<LeaseHandle> acquired = new ArrayList<>();
+    private final TakenParts<LeaseHandle> parts = new TakenParts<>();
+    private final StepLoop taking = new StepLoop(this::acquireNext);
     private @Nullable AcquireAttempt current;
-    private boolean givenUp;
-    /**
-     * Whether a thread acquires the parts, one after the other. It continues with the next while {@code takeAnother} is
-     * set.
-     */
-    private boolean taking;
-
-    private boolean takeAnother;
     /** Completes when the reply to the last atomic request has been processed. */
     private CompletableFuture<?> requestDone = CompletableFuture.completedFuture(null);
-    /** The undos and releases that have not been answered. */
-    private CompletableFuture<?> leaving = CompletableFuture.completedFuture(null);
 
     MultiAcquire(
             List<LockName> names,
@@ -74,7 +64,7 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
         if (names.size() > 1 && context.store().isAtomicOver(names)) {
             acquireAtomically();
         } else {
-            acquireNext();
+            taking.run();
         }
     }
 
@@ -86,17 +76,17 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
         long mark = context.suspensions().mark();
         CompletableFuture<Void> processed = new CompletableFuture<>();
         synchronized (this) {
-            if (givenUp) {
+            if (parts.isClosed()) {
                 return;
             }
             requestDone = processed;
         }
         Futures.ask(() -> context.store().acquire(request)).whenComplete((reply, error) -> {
             try {
-                answeredAtomically(owner, mark, reply != null ? reply : broken(error), isGivenUp());
+                answeredAtomically(owner, mark, reply != null ? reply : broken(error), parts.isClosed());
             } catch (RuntimeException | Error e) {
                 undo(owner, reply == null ? 0 : reply.ballot());
-                giveBack(true);
+                parts.giveBack(true);
                 result.completeExceptionally(e);
             } finally {
                 processed.complete(null);
@@ -119,7 +109,7 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
             undo(owner, reply.ballot());
         }
         if (decided.next() instanceof MultiMachine.Keep keep) {
-            names.forEach(name -> keep(attempts.keep(name, keep.grant(), settings, mark, asked)));
+            names.forEach(name -> parts.keep(attempts.keep(name, keep.grant(), settings, mark, asked)));
             tell(AttemptOutcome.ACQUIRED);
             finishAcquired();
         } else if (decided.next() instanceof MultiMachine.Fail fail) {
@@ -127,25 +117,16 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
             tell(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR);
             result.completeExceptionally(fail.error());
         } else if (decided.next() instanceof MultiMachine.TakeOneByOne) {
-            acquireNext();
+            taking.run();
         } else {
             tell(AttemptOutcome.INTERRUPTED);
         }
     }
 
     private void undo(OwnerToken owner, long ballot) {
-        leaves(context.retrier()
+        parts.leaves(context.retrier()
                 .end(names, owner, ballot, ReleaseRequest.Kind.UNDO, settings.timings())
                 .over());
-    }
-
-    /** Counts an undo or a release as unanswered until it ends, however it ends. */
-    private synchronized void leaves(CompletableFuture<?> undoOrRelease) {
-        leaving = CompletableFuture.allOf(leaving, undoOrRelease.handle((end, error) -> end));
-    }
-
-    private synchronized CompletableFuture<?> leaving() {
-        return leaving;
     }
 
     private void tell(AttemptOutcome outcome) {
@@ -159,53 +140,30 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
 
     // ---- one after the other
 
-    /**
-     * Acquires the next part. A loop, since a store may answer at once: a thousand nested parts would exhaust the
-     * stack.
-     */
     private void acquireNext() {
-        synchronized (this) {
-            takeAnother = true;
-            if (taking) {
-                return;
-            }
-            taking = true;
+        try {
+            acquireOne();
+        } catch (RuntimeException | Error e) {
+            parts.giveBack(true);
+            result.completeExceptionally(e);
         }
-        while (continuesTaking()) {
-            try {
-                acquireOne();
-            } catch (RuntimeException | Error e) {
-                giveBack(true);
-                result.completeExceptionally(e);
-            }
-        }
-    }
-
-    private synchronized boolean continuesTaking() {
-        taking = takeAnother;
-        takeAnother = false;
-        return taking;
     }
 
     private void acquireOne() {
-        LockName next;
-        synchronized (this) {
-            if (givenUp) {
-                return;
-            }
-            next = acquired.size() < names.size() ? names.get(acquired.size()) : null;
+        int held = parts.size();
+        if (parts.isClosed()) {
+            return;
         }
-        if (next == null) {
+        if (held == names.size()) {
             finishIfAllAreHeld();
             return;
         }
-        AcquireAttempt waiter = attempts.enter(next, settings, patienceLeft(), asked);
-        boolean tooLate;
+        AcquireAttempt waiter = attempts.enter(names.get(held), settings, patienceLeft(), asked);
         synchronized (this) {
             current = waiter;
-            tooLate = givenUp;
         }
-        if (tooLate) {
+        // A withdrawal closes the parts before it looks for the current one.
+        if (parts.isClosed()) {
             waiter.giveUp();
         }
         waiter.result().whenComplete(this::answered);
@@ -217,29 +175,17 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
 
     private void answered(@Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
         if (attempt instanceof Attempt.Acquired<Lease> one) {
-            if (keep(LeaseHandle.of(one.lease()))) {
-                acquireNext();
+            if (parts.keep(LeaseHandle.of(one.lease()))) {
+                taking.run();
             }
             return;
         }
-        giveBack(true);
+        parts.giveBack(true);
         if (attempt instanceof Attempt.Busy<Lease> busy) {
             result.complete(new Attempt.Busy<>(busy.lockName(), waited(), busy.holder(), busy.votes()));
         } else if (error != null) {
             result.completeExceptionally(Futures.unwrapped(error));
         }
-    }
-
-    /** Keeps a part. If the caller has withdrawn, releases the part at once. */
-    private boolean keep(LeaseHandle lease) {
-        synchronized (this) {
-            if (!givenUp) {
-                acquired.add(lease);
-                return true;
-            }
-        }
-        leaves(UnseenHold.giveBack(lease));
-        return false;
     }
 
     /**
@@ -248,7 +194,7 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
      */
     private void finishIfAllAreHeld() {
         LockName ended = null;
-        for (LeaseHandle part : parts()) {
+        for (LeaseHandle part : parts.all()) {
             if (!machine.isWorthKeeping(part.state().remaining().toNanos())) {
                 ended = part.lockName();
                 break;
@@ -259,7 +205,7 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
             return;
         }
         boolean again = patienceLeft() > 0;
-        giveBack(!again);
+        parts.giveBack(!again);
         if (again) {
             start();
         } else {
@@ -268,26 +214,18 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
     }
 
     private void finishAcquired() {
-        List<LeaseHandle> all = parts();
+        List<LeaseHandle> all = parts.all();
         if (all.size() == names.size()) {
             result.complete(new Attempt.Acquired<>(new MultiLeaseHandle(all)));
         }
     }
 
-    private synchronized List<LeaseHandle> parts() {
-        return List.copyOf(acquired);
-    }
-
     // ---- giving up
-
-    private synchronized boolean isGivenUp() {
-        return givenUp;
-    }
 
     @Override
     CompletableFuture<?> giveUp() {
         result.completeExceptionally(withdrawn(names.toString(), false));
-        return withdraw().thenCompose(answered -> leaving());
+        return withdraw().thenCompose(answered -> parts.leaving());
     }
 
     /**
@@ -306,25 +244,13 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
      * answered.
      */
     private CompletableFuture<?> withdraw() {
+        parts.giveBack(true);
         AcquireAttempt waiting;
         CompletableFuture<?> answered;
         synchronized (this) {
-            givenUp = true;
             waiting = current;
             answered = requestDone;
         }
-        CompletableFuture<?> left = waiting == null ? answered : CompletableFuture.allOf(waiting.giveUp(), answered);
-        giveBack(true);
-        return left;
-    }
-
-    private void giveBack(boolean forGood) {
-        List<LeaseHandle> parts;
-        synchronized (this) {
-            parts = List.copyOf(acquired);
-            acquired.clear();
-            givenUp |= forGood;
-        }
-        parts.forEach(part -> leaves(UnseenHold.giveBack(part)));
+        return waiting == null ? answered : CompletableFuture.allOf(waiting.giveUp(), answered);
     }
 }

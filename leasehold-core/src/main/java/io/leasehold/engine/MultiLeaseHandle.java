@@ -1,41 +1,15 @@
 package io.leasehold.engine;
 
-import io.leasehold.HoldEnd;
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import io.leasehold.MultiLease;
-import io.leasehold.ReleaseOutcome;
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
-/** Leases of several locks as one: delegates to each part, and ends with the first part that ends. */
-final class MultiLeaseHandle implements MultiLease, UnseenHold {
-
-    private static final List<ReleaseOutcome> WORST_FIRST = List.of(
-            ReleaseOutcome.ALREADY_LOST, ReleaseOutcome.UNCONFIRMED, ReleaseOutcome.KEPT, ReleaseOutcome.RELEASED);
-
-    private final List<LeaseHandle> parts;
-    private volatile @Nullable Interruption interruption;
+/** Leases of several locks as one. */
+final class MultiLeaseHandle extends JoinedLeases implements MultiLease {
 
     /** Takes the parts in the order in which they were acquired, which is the order of their names. */
     MultiLeaseHandle(List<LeaseHandle> parts) {
-        this.parts = List.copyOf(parts);
-    }
-
-    @Override
-    public void openedBy(Thread thread) {
-        parts.forEach(part -> part.state().openedBy(thread));
-    }
-
-    @Override
-    public CompletableFuture<ReleaseOutcome> giveBackUnseen() {
-        parts.forEach(part -> part.state().unseen());
-        return Futures.ask(this::releaseAsync);
+        super(parts);
     }
 
     @Override
@@ -51,136 +25,6 @@ final class MultiLeaseHandle implements MultiLease, UnseenHold {
             }
         }
         throw new IllegalArgumentException("lock \"" + name + "\" is not one of " + lockNames());
-    }
-
-    @Override
-    public Duration remainingValidity() {
-        return parts.stream()
-                .map(LeaseHandle::remainingValidity)
-                .min(Duration::compareTo)
-                .orElseThrow();
-    }
-
-    @Override
-    public boolean isValid() {
-        return parts.stream().allMatch(LeaseHandle::isValid);
-    }
-
-    @Override
-    public void ensureValidFor(Duration duration) {
-        ValidityWait.ensure(states(), duration);
-    }
-
-    @Override
-    public CompletionStage<Void> ensureValidForAsync(Duration duration) {
-        return ValidityWait.ensureAsync(states(), duration);
-    }
-
-    private List<ActiveLease> states() {
-        return parts.stream().map(LeaseHandle::state).toList();
-    }
-
-    /** Renews part by part, without the asynchronous form, which completes on another thread. */
-    @Override
-    public void renew() {
-        parts.forEach(LeaseHandle::renew);
-    }
-
-    @Override
-    public CompletableFuture<Void> renewAsync() {
-        return CompletableFuture.allOf(
-                parts.stream().map(LeaseHandle::renewAsync).toArray(CompletableFuture[]::new));
-    }
-
-    @Override
-    public ReleaseOutcome release() {
-        callOffInterruption();
-        parts.forEach(part -> Futures.guarded("the release of one of several locks", part::releaseAsync));
-        ReleaseOutcome all = ReleaseOutcome.RELEASED;
-        for (int i = parts.size() - 1; i >= 0; i--) {
-            all = worse(all, parts.get(i).release());
-        }
-        return all;
-    }
-
-    @Override
-    public CompletableFuture<ReleaseOutcome> releaseAsync() {
-        callOffInterruption();
-        CompletableFuture<ReleaseOutcome> all = CompletableFuture.completedFuture(ReleaseOutcome.RELEASED);
-        for (int i = parts.size() - 1; i >= 0; i--) {
-            all = all.thenCombine(Futures.ask(parts.get(i)::releaseAsync), MultiLeaseHandle::worse);
-        }
-        return all;
-    }
-
-    private static ReleaseOutcome worse(ReleaseOutcome one, ReleaseOutcome other) {
-        return WORST_FIRST.indexOf(one) <= WORST_FIRST.indexOf(other) ? one : other;
-    }
-
-    @Override
-    public void close() {
-        callOffInterruption();
-        parts.forEach(part -> Futures.guarded("the release of one of several locks", part::beginClose));
-        for (int i = parts.size() - 1; i >= 0; i--) {
-            Futures.guarded("closing one of several leases", parts.get(i)::close);
-        }
-    }
-
-    @Override
-    public CompletionStage<HoldEnd> whenEnded() {
-        // Keep no reference to the handles of the parts, since the ends outlive them: a dropped lease must be detected.
-        CompletableFuture<HoldEnd> lost = new CompletableFuture<>();
-        CompletableFuture<HoldEnd> all =
-                CompletableFuture.completedFuture(new HoldEnd.Released(ReleaseOutcome.RELEASED));
-        for (LeaseHandle part : parts) {
-            CompletableFuture<HoldEnd> end = part.whenEnded().toCompletableFuture();
-            end.thenAccept(how -> {
-                if (how instanceof HoldEnd.Lost) {
-                    lost.complete(how);
-                }
-            });
-            all = all.thenCombine(end, MultiLeaseHandle::worse);
-        }
-        return all.applyToEither(lost, how -> how).minimalCompletionStage();
-    }
-
-    private static HoldEnd worse(HoldEnd one, HoldEnd other) {
-        return one instanceof HoldEnd.Released first && other instanceof HoldEnd.Released second
-                ? new HoldEnd.Released(worse(first.outcome(), second.outcome()))
-                : one instanceof HoldEnd.Lost ? one : other;
-    }
-
-    @Override
-    public void onLost(Consumer<? super LossCause> callback) {
-        AtomicBoolean told = new AtomicBoolean();
-        parts.forEach(part -> part.onLost(cause -> {
-            if (told.compareAndSet(false, true)) {
-                callback.accept(cause);
-            }
-        }));
-    }
-
-    @Override
-    public void onAtRisk(Consumer<? super Duration> callback) {
-        parts.forEach(part -> part.onAtRisk(callback));
-    }
-
-    @Override
-    public void interruptOnLoss() {
-        Interruption wanted = new Interruption();
-        interruption = wanted;
-        parts.forEach(part -> part.state().interruptOnLoss(wanted));
-    }
-
-    /**
-     * Cancels the interruption before the first part is released: a part that proves to be lost must not interrupt the
-     * code that follows.
-     */
-    private void callOffInterruption() {
-        Interruption wanted = interruption;
-        if (wanted != null) {
-            wanted.callOff();
-        }
     }
 
     @Override

@@ -1,12 +1,14 @@
 package io.leasehold.engine;
 
+import io.leasehold.Acquirable;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.MultiPermit;
 import io.leasehold.Permit;
 import io.leasehold.Permits;
 import java.util.function.UnaryOperator;
 
-/** Permits by their name: stateless; each acquiring method starts one {@link PermitAttempt}. */
+/** Permits by their name: stateless; each acquiring method starts one {@link AcquireAttempt}. */
 final class NamedPermits extends AbstractLock<Permit> implements Permits {
 
     private final LockName name;
@@ -48,6 +50,11 @@ final class NamedPermits extends AbstractLock<Permit> implements Permits {
     @Override
     public Permits with(UnaryOperator<LockOptions> change) {
         return new NamedPermits(name, changed(change), attempts);
+    }
+
+    @Override
+    public Acquirable<MultiPermit> several(int number) {
+        return new SeveralPermits(name, number, settings, attempts);
     }
 
     @Override

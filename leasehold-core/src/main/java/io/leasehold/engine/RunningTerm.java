@@ -121,10 +121,10 @@ final class RunningTerm implements Term {
         Objects.requireNonNull(callback, "callback");
         End told;
         synchronized (this) {
-            if (over) {
+            told = end;
+            if (told == null && over) {
                 return;
             }
-            told = end;
             if (told == null) {
                 callbacks.add(callback);
             }
@@ -216,10 +216,15 @@ final class RunningTerm implements Term {
         Thread.interrupted();
     }
 
-    /** Records that the callback has returned, or its stage has ended: nothing is reported from now on. */
+    /**
+     * Records that the callback has returned, or its stage has ended: no later end is reported. A loss may be the reason
+     * why it has returned, and is on its way to each callback.
+     */
     synchronized void over() {
         over = true;
-        callbacks.clear();
+        if (end == null) {
+            callbacks.clear();
+        }
     }
 
     /** Whether the callback runs and was not notified of an end. */

@@ -138,8 +138,8 @@ final class SharedLease extends ActiveLease {
 
     /** Processes the end of a reader. */
     void leave(ReadShare share) {
-        // So that the outcome is that of this moment.
-        owner().on(new GrantMachine.EndDue());
+        // So that the outcome is that of this moment. Without it, the reader leaves all the same: nothing else removes it.
+        Futures.guarded("the check of a shared hold", () -> owner().on(new GrantMachine.EndDue()));
         // Read while the reader still has its share: once it has left, the last one may release the hold.
         boolean isLost = share.lease().cause() != null;
         boolean isHeld = !isLost && owner().isHeld();
@@ -195,7 +195,7 @@ final class SharedLease extends ActiveLease {
             abandonedFor = cause;
             isNone = shares.isAbandoned();
         }
-        share.lease().abandoned(cause);
+        Futures.guarded("the report of an abandoned reader", () -> share.lease().abandoned(cause));
         if (isNone) {
             renewNoMore();
         }

@@ -39,8 +39,8 @@ final class SharedRead {
     SharedRead(ReadAttempt first, SharedReads reads, EngineContext context, LocalQueues queues) {
         this.reads = reads;
         long patienceNanos = first.asksOnce() ? 0 : Long.MAX_VALUE;
-        this.attempt = new AcquireAttempt(
-                first.name(), first.settings, patienceNanos, context, queues, null, this::ending, this::answered);
+        AttemptPart shared = new AttemptPart(this::ending, this::answered, false, 1);
+        this.attempt = new AcquireAttempt(first.name(), first.settings, patienceNanos, context, queues, null, shared);
     }
 
     AcquireAttempt contender() {

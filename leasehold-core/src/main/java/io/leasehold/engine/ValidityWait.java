@@ -38,6 +38,17 @@ final class ValidityWait {
             boolean isLast = unanswered.decrementAndGet() == 0;
             if (isLast || verdict instanceof WaitingChecks.Lost || verdict instanceof WaitingChecks.GivenBack) {
                 done.complete(null);
+            } else if (!(verdict instanceof WaitingChecks.Passed)) {
+                waitNoLongerThanIt();
+            }
+        }
+
+        /** No renewal extends this lease during the wait for the others, so it may end, or has too little left, before. */
+        private void waitNoLongerThanIt() {
+            if (lease.remaining().compareTo(wanted) < 0) {
+                done.complete(null);
+            } else {
+                lease.whenEnded().thenRun(() -> done.complete(null));
             }
         }
     }
@@ -45,7 +56,10 @@ final class ValidityWait {
     private final Duration wanted;
     private final List<Part> parts;
     private final AtomicInteger unanswered;
-    /** Completes once all checks are answered, or one lease has ended: then nothing is left to wait for. */
+    /**
+     * Completes once all checks are answered, or one lease has ended or will not have the wanted validity: then nothing is
+     * left to wait for.
+     */
     private final CompletableFuture<Void> done = new CompletableFuture<>();
 
     private ValidityWait(List<ActiveLease> leases, Duration wanted) {

@@ -48,7 +48,7 @@ record WaitPolicy(long recheckNanos, Backoff retry) {
         return recheckNanos + recheckNanos / 5;
     }
 
-    private static long scaled(long span, long random) {
+    static long scaled(long span, long random) {
         return (long) ((double) span * random / ONE);
     }
 

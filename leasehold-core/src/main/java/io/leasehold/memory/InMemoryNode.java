@@ -168,13 +168,15 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         AcquireRequest request = ballot.request();
         long nowNanos = runtime.nanoTime();
         long serverMicros = serverMicros();
-        long fence = forgottenFence;
+        long lowest = Long.MAX_VALUE;
+        long highest = forgottenFence;
         for (LockName name : request.names()) {
             NameState entry = entry(name);
             entry.dropSilentWaiters(nowNanos);
-            fence = Math.max(fence, entry.fence);
+            lowest = Math.min(lowest, Math.max(forgottenFence, entry.fence));
+            highest = Math.max(highest, entry.fence);
         }
-        NodeReply unacceptable = step(signals).unacceptable(ballot, fence, fence, incarnation);
+        NodeReply unacceptable = step(signals).unacceptable(ballot, lowest, highest, incarnation);
         if (unacceptable != null) {
             return unacceptable;
         }

@@ -27,7 +27,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -104,38 +103,47 @@ final class InMemoryPermits implements StorePermits {
             state.count = name.permitCount();
             state.version = state.count;
         }
-        OptionalInt slot = state.slotOf(request.owner());
-        if (slot.isEmpty()) {
+        List<Integer> slots = state.slotsOf(request.owner());
+        if (slots.isEmpty()) {
             serve(name, state, request.owner(), step);
-            slot = state.line.isFirst(request.owner()) ? state.lowestFree() : OptionalInt.empty();
+            slots = state.line.isFirst(request.owner()) ? state.lowestFree(ballot.reserve()) : List.of();
         }
-        if (slot.isEmpty()) {
+        if (slots.isEmpty()) {
             return busy(ballot, state, step);
         }
         if (ballot.candidate() <= fenceOf(state)) {
             // Others were served before, with larger tokens.
             return new NodeReply.Stale(fenceOf(state), incarnation, step.serverMicros());
         }
-        grant(state, slot.getAsInt(), ballot, step.nowNanos());
+        grant(state, slots, ballot, step.nowNanos());
         // A waiter that was only woken has stopped the hand-over of further free slots.
         serve(name.asPermits(), state, null, step);
-        return new NodeReply.Yes(incarnation, step.serverMicros(), slot.getAsInt());
+        return new NodeReply.Yes(incarnation, step.serverMicros(), slots);
     }
 
     private long fenceOf(PermitsState state) {
         return Math.max(state.line.fence, forgottenFence);
     }
 
-    private static void grant(PermitsState state, int slot, Ballot ballot, long nowNanos) {
+    private static void grant(PermitsState state, List<Integer> slots, Ballot ballot, long nowNanos) {
         AcquireRequest request = ballot.request();
         long endsAtNanos = nowNanos + request.ttlNanos();
-        Held own = state.held.get(slot);
+        // The slots of an owner token have one end.
+        Held own = state.held.get(slots.get(0));
         if (own != null && own.endsAtNanos() - endsAtNanos > 0) {
             endsAtNanos = own.endsAtNanos();
         }
-        state.held.put(slot, new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos));
+        hold(state, slots, request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
         state.line.fence = ballot.tokens().last();
         state.line.waiters.remove(request.owner());
+    }
+
+    /** Gives the slots to the owner token, each with the next fencing token. */
+    private static void hold(
+            PermitsState state, List<Integer> slots, OwnerToken owner, String holderId, long token, long endsAtNanos) {
+        for (int i = 0; i < slots.size(); i++) {
+            state.held.put(slots.get(i), new Held(owner, holderId, token + i, endsAtNanos));
+        }
     }
 
     private NodeReply busy(Ballot ballot, PermitsState state, Serving step) {
@@ -167,27 +175,35 @@ final class InMemoryPermits implements StorePermits {
     }
 
     /**
-     * Gives free slots to the waiters before this caller, in their order: hands a slot over, with tokens above the
-     * fence, or wakes a waiter that has requested no hand-over, and then stops.
+     * Gives free slots to the waiters before this caller, in their order: hands over as many as the first one wants,
+     * with tokens above the fence, or wakes a waiter that has requested no hand-over, and then stops. It also stops at a
+     * waiter that wants more slots than are free.
      */
     private void serve(LockName name, PermitsState state, @Nullable OwnerToken caller, Serving step) {
         while (!state.line.waiters.isEmpty()) {
-            OptionalInt slot = state.lowestFree();
             Map.Entry<OwnerToken, Place> first =
                     state.line.waiters.entrySet().iterator().next();
             OwnerToken owner = first.getKey();
-            if (slot.isEmpty() || owner.equals(caller)) {
+            Place place = first.getValue();
+            if (owner.equals(caller)) {
                 return;
             }
-            Place place = first.getValue();
+            if (place.reserve() > state.count) {
+                // The count was lowered: the waiter is refused when it asks again, and must not block those behind it.
+                state.line.waiters.remove(owner);
+                step.signals().add(listener -> listener.wake(name));
+                continue;
+            }
+            List<Integer> slots = state.lowestFree(place.reserve());
+            if (slots.isEmpty()) {
+                return;
+            }
             if (place.claimNanos() == 0) {
                 step.signals().add(listener -> listener.wake(name));
                 return;
             }
             TokenRange tokens = TokenRange.of(Math.max(fenceOf(state) + 1, step.serverMicros()), place.reserve());
-            state.held.put(
-                    slot.getAsInt(),
-                    new Held(owner, place.holderId(), tokens.first(), step.nowNanos() + place.claimNanos()));
+            hold(state, slots, owner, place.holderId(), tokens.first(), step.nowNanos() + place.claimNanos());
             state.line.fence = tokens.last();
             state.line.waiters.remove(owner);
             HandOver handOver = new HandOver(name, owner.attemptId(), tokens, step.serverMicros());
@@ -195,21 +211,21 @@ final class InMemoryPermits implements StorePermits {
         }
     }
 
-    /** Extends the permit, in whatever slot it is, if the owner token still holds one. */
+    /** Extends the permits, in whatever slots they are, if the owner token still holds any. */
     RenewReply.Item renew(RenewBatch.Item item, long nowNanos) {
         PermitsState state = states.get(item.name());
         if (state == null) {
             return new RenewReply.NotOurs();
         }
         state.dropEnded(nowNanos);
-        OptionalInt slot = state.slotOf(item.owner());
-        slot.ifPresent(own -> state.held.computeIfPresent(own, (same, held) -> {
+        List<Integer> slots = state.slotsOf(item.owner());
+        slots.forEach(own -> state.held.computeIfPresent(own, (same, held) -> {
             long endsAtNanos = nowNanos + item.ttlNanos();
             return endsAtNanos - held.endsAtNanos() > 0
                     ? new Held(held.owner(), held.holderId(), held.token(), endsAtNanos)
                     : held;
         }));
-        return slot.isPresent() ? new RenewReply.Renewed(nowNanos) : new RenewReply.NotOurs();
+        return !slots.isEmpty() ? new RenewReply.Renewed(nowNanos) : new RenewReply.NotOurs();
     }
 
     /** Ends the owner token; returns whether it held a permit. */
@@ -218,13 +234,18 @@ final class InMemoryPermits implements StorePermits {
         PermitsState state = states.computeIfAbsent(name.asPermits(), n -> new PermitsState());
         state.dropEnded(step.nowNanos());
         state.line.waiters.remove(request.owner());
-        OptionalInt slot = state.slotOf(request.owner());
-        slot.ifPresent(state.held::remove);
+        List<Integer> slots = state.slotsOf(request.owner());
+        slots.forEach(state.held::remove);
         long most = Math.max(fenceOf(state), step.serverMicros()) + NameState.MAX_LEAD_MICROS;
         state.line.fence = Math.max(state.line.fence, Math.min(request.ballot(), most));
         serve(name.asPermits(), state, null, step);
         forgetUnused(name, state, step.serverMicros());
-        return slot.isPresent();
+        return !slots.isEmpty();
+    }
+
+    @Override
+    public boolean takesSeveral() {
+        return true;
     }
 
     @Override
@@ -316,7 +337,7 @@ final class InMemoryPermits implements StorePermits {
             return false;
         }
         state.line.fence = Math.max(fenceOf(state), step.serverMicros());
-        state.held.remove(slot);
+        state.slotsOf(removed.owner()).forEach(state.held::remove);
         step.signals().add(listener -> listener.lost(removed.owner(), LossCause.FORCE_RELEASED));
         serve(name.asPermits(), state, null, step);
         forgetUnused(name, state, step.serverMicros());

@@ -4,9 +4,10 @@ import io.leasehold.LockName;
 import io.leasehold.admin.PermitsStatus;
 import io.leasehold.memory.NameState.Held;
 import io.leasehold.spi.OwnerToken;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.OptionalInt;
 import java.util.TreeMap;
 
 /**
@@ -49,24 +50,23 @@ final class PermitsState {
         line.dropSilentWaiters(nowNanos);
     }
 
-    /** Returns the slot that this owner token holds. */
-    OptionalInt slotOf(OwnerToken owner) {
-        for (Map.Entry<Integer, Held> slot : held.entrySet()) {
-            if (slot.getValue().owner().equals(owner)) {
-                return OptionalInt.of(slot.getKey());
-            }
-        }
-        return OptionalInt.empty();
+    /** Returns the slots that this owner token holds, ascending. */
+    List<Integer> slotsOf(OwnerToken owner) {
+        return held.entrySet().stream()
+                .filter(slot -> slot.getValue().owner().equals(owner))
+                .map(Map.Entry::getKey)
+                .toList();
     }
 
-    /** Returns the lowest free slot below the count. */
-    OptionalInt lowestFree() {
-        for (int slot = 0; slot < count; slot++) {
+    /** Returns the lowest free slots below the count, so many; none if fewer are free. */
+    List<Integer> lowestFree(int number) {
+        List<Integer> free = new ArrayList<>(number);
+        for (int slot = 0; slot < count && free.size() < number; slot++) {
             if (!held.containsKey(slot)) {
-                return OptionalInt.of(slot);
+                free.add(slot);
             }
         }
-        return OptionalInt.empty();
+        return free.size() == number ? free : List.of();
     }
 
     /** Whether nothing would be lost with this state, except its fence. An operator's count stays. */

@@ -32,8 +32,8 @@ record Serving(long nowNanos, long serverMicros, long forgottenFence, List<Consu
     /**
      * Returns the answer to a ballot that is too far ahead, or does not exceed the floor; null if it may be granted.
      *
-     * @param fence the fence of all names of the ballot
-     * @param ownFloor the floor of its kind of holder: the fence, or that of readers
+     * @param fence the lowest fence of the names of the ballot, which bounds how far ahead it may be
+     * @param ownFloor the floor of its kind of holder: the highest fence of the names, or the floor of readers
      */
     @Nullable
     NodeReply unacceptable(Ballot ballot, long fence, long ownFloor, Incarnation incarnation) {

@@ -4,6 +4,7 @@ import io.leasehold.Holder;
 import io.leasehold.LockStoreException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -23,12 +24,17 @@ public sealed interface NodeReply {
      * The candidate is granted: the lock was free or this owner token already held it, and the node has stored
      * {@code candidate + reserve − 1} as the fence.
      *
-     * @param slot the slot of a permit; 0 for a lock
+     * @param slots the slots of permits, in the order of their tokens; empty for a lock
      */
-    record Yes(Incarnation incarnation, long serverMicros, int slot) implements Answered {
+    record Yes(Incarnation incarnation, long serverMicros, List<Integer> slots) implements Answered {
         /** Creates the answer for a lock. */
         public Yes(Incarnation incarnation, long serverMicros) {
-            this(incarnation, serverMicros, 0);
+            this(incarnation, serverMicros, List.of());
+        }
+
+        /** Copies the slots. */
+        public Yes {
+            slots = List.copyOf(slots);
         }
     }
 

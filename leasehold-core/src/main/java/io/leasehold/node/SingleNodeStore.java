@@ -290,11 +290,21 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
                 && runtime.nanoTime() - series.startAtNanos() < series.request().timeoutNanos();
     }
 
+    /** The node holds something for the owner token, but not what was requested: it must be ended. */
+    private AcquireReply unusable(Ballot ballot, NodeReply.Yes yes) {
+        String reason = node.description() + " granted the slots " + yes.slots() + " of permits \""
+                + ballot.request().name() + "\", and " + ballot.reserve() + " were requested";
+        return new AcquireReply.Refused(reason, RETRY_NANOS, ballot.tokens().last(), List.of(), true);
+    }
+
     private AcquireReply answer(Ballot ballot, long sentAtNanos, NodeReply reply) {
         long highest = ballot.tokens().last();
         if (reply instanceof NodeReply.Yes yes) {
+            if (ballot.request().name().isPermits() && yes.slots().size() != ballot.reserve()) {
+                return unusable(ballot, yes);
+            }
             return new AcquireReply.Granted(
-                    new Grant(ballot.request().owner(), ballot.tokens(), sentAtNanos, yes.incarnation(), yes.slot()),
+                    new Grant(ballot.request().owner(), ballot.tokens(), sentAtNanos, yes.incarnation(), yes.slots()),
                     List.of());
         } else if (reply instanceof NodeReply.Held held) {
             return held.queued()

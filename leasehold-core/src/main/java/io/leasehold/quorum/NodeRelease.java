@@ -224,6 +224,16 @@ final class NodeRelease {
         return over;
     }
 
+    /** Whether every node has answered: then no copy of a request of this owner token has an effect any more. */
+    synchronized boolean isAnsweredByAll() {
+        for (ReleaseReply reply : replies) {
+            if (reply == null || reply instanceof ReleaseReply.Failed) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** Whether a node that has not failed yet may still answer the first copy. */
     synchronized boolean isFresh() {
         return Arrays.asList(replies).contains(null);

@@ -441,7 +441,12 @@ final class QuorumSession {
         shared.exports().stop(nodeOwner);
         NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
         release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-        release.over().thenRun(this::forget);
+        release.over().thenRun(() -> {
+            if (release.isAnsweredByAll()) {
+                forget();
+            }
+            // Otherwise the caller may repeat the release: it must name the highest ballot again. A sweep forgets it.
+        });
     }
 
     private void stop() {

@@ -1,5 +1,6 @@
 package io.leasehold.spi;
 
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -9,13 +10,19 @@ import java.util.Objects;
  * @param tokens the fencing tokens that it may hand out
  * @param sentAtNanos the start of the ttl: never after the request was actually sent
  * @param incarnation the incarnation of the store that granted it
- * @param slot the slot of a permit; 0 for a lock
+ * @param slots the slots of permits, in the order of their tokens; empty for a lock
  */
-public record Grant(OwnerToken owner, TokenRange tokens, long sentAtNanos, Incarnation incarnation, int slot) {
+public record Grant(
+        OwnerToken owner, TokenRange tokens, long sentAtNanos, Incarnation incarnation, List<Integer> slots) {
 
     /** Creates the grant of a lock. */
     public Grant(OwnerToken owner, TokenRange tokens, long sentAtNanos, Incarnation incarnation) {
-        this(owner, tokens, sentAtNanos, incarnation, 0);
+        this(owner, tokens, sentAtNanos, incarnation, List.of());
+    }
+
+    /** Creates the grant of one permit. */
+    public Grant(OwnerToken owner, TokenRange tokens, long sentAtNanos, Incarnation incarnation, int slot) {
+        this(owner, tokens, sentAtNanos, incarnation, List.of(slot));
     }
 
     /** Refuses nulls. */
@@ -23,5 +30,11 @@ public record Grant(OwnerToken owner, TokenRange tokens, long sentAtNanos, Incar
         Objects.requireNonNull(owner, "owner");
         Objects.requireNonNull(tokens, "tokens");
         Objects.requireNonNull(incarnation, "incarnation");
+        slots = List.copyOf(slots);
+    }
+
+    /** The slot of a permit, the first if there are several; 0 for a lock. */
+    public int slot() {
+        return slots.isEmpty() ? 0 : slots.get(0);
     }
 }

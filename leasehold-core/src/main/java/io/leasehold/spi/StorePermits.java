@@ -32,6 +32,16 @@ public interface StorePermits {
         return true;
     }
 
+    /**
+     * Whether one request takes several permits, all or none: as many as the tokens that it {@linkplain
+     * AcquireRequest#reserve reserves}, each with the next token. The slots then have one owner token, and end together.
+     * A request that waits has one place in the queue, and later ones wait behind it. Otherwise (the default), each
+     * permit is requested by itself, and a request reserves one token.
+     */
+    default boolean takesSeveral() {
+        return false;
+    }
+
     /** The exclusive lock of this store that is the slot; empty (the default) if slots are no locks. */
     default Optional<LockName> lockOf(LockName name, int slot) {
         return Optional.empty();
@@ -61,7 +71,8 @@ public interface StorePermits {
     CompletableFuture<Boolean> change(LockName name, int count, long version);
 
     /**
-     * Removes the hold of a slot, after raising the fence; if {@code holderId} is not null, only that holder's.
+     * Removes the hold of a slot, after raising the fence; if {@code holderId} is not null, only that holder's. All slots
+     * of its owner token end with it.
      *
      * @return whether a hold was removed
      */

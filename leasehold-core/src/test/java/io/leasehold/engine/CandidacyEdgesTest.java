@@ -34,6 +34,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -556,6 +557,58 @@ final class CandidacyEdgesTest {
         }
     }
 
+    @Test
+    void anErrorAtTheReadOfAClockEndsNoCandidacyAndKeepsNoneFromItsEnd() {
+        for (boolean leads : new boolean[] {false, true}) {
+            boolean met = true;
+            for (int fatal = 1; met; fatal++) {
+                CandidacyEdgesTest own = new CandidacyEdgesTest();
+                Candidacy candidacy = own.stand();
+                if (leads) {
+                    own.elect();
+                }
+                met = own.meets(fatal, () -> {
+                    if (!leads) {
+                        candidacy.closeAsync();
+                        own.fail();
+                    } else {
+                        candidacy.resignAsync();
+                        own.work.complete(null);
+                        own.runtime.pass(Duration.ofSeconds(5));
+                    }
+                });
+                if (leads) {
+                    own.runtime.pass(Duration.ofSeconds(40));
+                    assertThat(own.asked()).as("read %d", fatal).isEqualTo(2);
+                    candidacy.closeAsync();
+                    own.fail();
+                }
+                own.runtime.pass(Duration.ofMinutes(2));
+                assertThat(candidacy.whenEnded().toCompletableFuture())
+                        .as("read %d, leads %s", fatal, leads)
+                        .isDone();
+            }
+        }
+    }
+
+    /** Runs the step, and fails the read of a clock with this number. Returns whether that read occurred. */
+    private boolean meets(int fatal, Runnable step) {
+        AtomicInteger reads = new AtomicInteger();
+        runtime.beforeAClockIsRead(() -> {
+            if (reads.incrementAndGet() == fatal) {
+                throw new InternalError("made by the test");
+            }
+        });
+        try {
+            step.run();
+        } catch (InternalError e) {
+            assertThat(e).hasMessage("made by the test");
+        } finally {
+            runtime.beforeAClockIsRead(() -> {});
+        }
+        return reads.get() >= fatal;
+    }
+
     /** The thread that reports a loss is late, and the candidacy is closed in the meantime. */
     @Test
     void aLossThatACloseOvertakesIsToldAsTheLossThatItIs() {
@@ -571,6 +624,20 @@ final class CandidacyEdgesTest {
         List<Term.End> late = new ArrayList<>();
         term().onEnd(late::add);
         assertThat(late).isEqualTo(told);
+    }
+
+    /** As a leader does that is interrupted: it returns while the others have not been notified. */
+    @Test
+    void aLossIsToldToEveryListenerAlthoughTheCallbackReturnsMeanwhile() {
+        stand();
+        elect();
+        List<Term.End> told = new ArrayList<>();
+        term().onEnd(end -> work.complete(null));
+        term().onEnd(told::add);
+        lose();
+        assertThat(told).containsExactly(new Term.End.Lost(LossCause.SESSION_LOST));
+        term().onEnd(told::add);
+        assertThat(told).as("a late listener").hasSize(2);
     }
 
     /** The threads that would report the end have ended with the client. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
+import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
@@ -58,7 +59,11 @@ final class MultiLeaseEndsTest {
     }
 
     private void grant() {
-        var asked = store.acquires().get(store.acquires().size() - 1);
+        grant(store);
+    }
+
+    private void grant(SilentStore its) {
+        var asked = its.acquires().get(its.acquires().size() - 1);
         asked.answer()
                 .complete(new AcquireReply.Granted(
                         new Grant(
@@ -67,7 +72,11 @@ final class MultiLeaseEndsTest {
     }
 
     private void renewAll() {
-        for (var asked : store.renewals()) {
+        renewAll(store);
+    }
+
+    private void renewAll(SilentStore its) {
+        for (var asked : its.renewals()) {
             asked.answer()
                     .complete(new RenewReply(asked.request().items().stream()
                             .<RenewReply.Item>map(item -> new RenewReply.Renewed(runtime.nanoTime()))
@@ -87,6 +96,60 @@ final class MultiLeaseEndsTest {
         List<LossCause> told = new ArrayList<>();
         lease.onLost(told::add);
         assertThat(told).containsExactly(LossCause.EXPIRED);
+    }
+
+    /** Two leases, of which the first may be held for 5 s less: when its renewals end, those of the other continue. */
+    private MultiLease firstAtItsCap() {
+        store.isNotAtomic();
+        CompletableFuture<MultiLease> future = client.all(ONE, OTHER)
+                .with(options -> options.maxHold(Duration.ofSeconds(15)))
+                .acquireAsync();
+        grant();
+        runtime.pass(Duration.ofSeconds(5));
+        renewAll();
+        grant();
+        return future.join();
+    }
+
+    @Test
+    void aCheckWaitsForNoOtherLeaseIfOneHasTooLittleAndIsRenewedNoMore() {
+        MultiLease lease = firstAtItsCap();
+        runtime.pass(Duration.ofSeconds(4));
+        var check = lease.ensureValidForAsync(Duration.ofSeconds(7)).toCompletableFuture();
+        assertThat(check).as("the renewal of the other lease is not answered").isCompletedExceptionally();
+        assertThatThrownBy(check::join).hasCauseInstanceOf(LeaseAtRiskException.class);
+    }
+
+    @Test
+    void aCheckEndsWithTheFirstLeaseThatEnds() {
+        LeaseHandle early = oneOf(new SilentStore(), OPTIONS);
+        runtime.pass(Duration.ofMillis(200));
+        LeaseHandle capped = oneOf(new SilentStore(), OPTIONS.maxHold(Duration.ofSeconds(10)));
+        runtime.pass(Duration.ofMillis(1_300));
+        LeaseHandle silent = oneOf(new SilentStore(), OPTIONS);
+        runtime.pass(early.remainingValidity().minusMillis(400));
+        var check = ValidityWait.ensureAsync(
+                        List.of(early.state(), capped.state(), silent.state()), Duration.ofMillis(500))
+                .toCompletableFuture();
+        renewAll(stores.get(0));
+        assertThat(check).as("one of the leases is being renewed").isNotDone();
+        runtime.pass(Duration.ofMillis(601));
+        assertThat(check).isCompletedExceptionally();
+        assertThatThrownBy(check::join).hasCauseInstanceOf(LeaseLostException.class);
+    }
+
+    private final List<SilentStore> stores = new ArrayList<>();
+
+    private LeaseHandle oneOf(SilentStore its, LockOptions options) {
+        stores.add(its);
+        LockClient other = Leasehold.builder()
+                .store(its)
+                .runtime(runtime)
+                .defaults(options)
+                .connect();
+        CompletableFuture<Lease> future = other.named(ONE).acquireAsync();
+        grant(its);
+        return (LeaseHandle) future.join();
     }
 
     @Test

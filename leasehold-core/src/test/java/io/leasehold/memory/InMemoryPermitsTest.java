@@ -86,9 +86,33 @@ final class InMemoryPermitsTest {
         return node.acquire(new Ballot(waiting, ++ballot, 1, claim.toNanos())).join();
     }
 
+    private NodeReply several(LockName name, OwnerToken owner, int number) {
+        ballot += number;
+        return node.acquire(new Ballot(request(name, owner), ballot - number + 1, number))
+                .join();
+    }
+
+    private NodeReply queueForSeveral(LockName name, OwnerToken owner, int number, Duration claim) {
+        ballot += number;
+        AcquireRequest waiting = request(name, owner).waiting(3 * SECOND);
+        return node.acquire(new Ballot(waiting, ballot - number + 1, number, claim.toNanos()))
+                .join();
+    }
+
+    private static List<Integer> slots(NodeReply reply) {
+        assertThat(reply).isInstanceOf(NodeReply.Yes.class);
+        return ((NodeReply.Yes) reply).slots();
+    }
+
+    private List<Long> tokens() {
+        return status().held().stream()
+                .map(held -> held.holder().fencingToken().orElseThrow())
+                .toList();
+    }
+
     private static int slot(NodeReply reply) {
         assertThat(reply).isInstanceOf(NodeReply.Yes.class);
-        return ((NodeReply.Yes) reply).slot();
+        return ((NodeReply.Yes) reply).slots().get(0);
     }
 
     private boolean end(LockName name, OwnerToken owner, long highest) {
@@ -108,6 +132,79 @@ final class InMemoryPermitsTest {
 
     private List<Integer> heldSlots() {
         return status().held().stream().map(PermitsStatus.HeldPermit::slot).toList();
+    }
+
+    @Test
+    void severalSlotsAreTakenTogetherWithATokenEach() {
+        LockName five = NAME.asPermits(5);
+        OwnerToken one = owner();
+        OwnerToken owner = owner();
+        propose(five, one);
+        long before = ballot;
+        assertThat(slots(several(five, owner, 3))).containsExactly(1, 2, 3);
+        assertThat(tokens()).containsExactly(before, before + 1, before + 2, before + 3);
+        end(five, one, before);
+        assertThat(slots(several(five, owner, 3))).as("a second ballot").containsExactly(1, 2, 3);
+        assertThat(tokens()).containsExactly(ballot - 2, ballot - 1, ballot);
+        assertThat(several(five, owner(), 3)).as("two are free").isInstanceOf(NodeReply.Held.class);
+        assertThat(heldSlots()).containsExactly(1, 2, 3);
+        clock.pass(Duration.ofSeconds(8));
+        assertThat(renew(owner)).isTrue();
+        clock.pass(Duration.ofSeconds(8));
+        assertThat(heldSlots()).containsExactly(1, 2, 3);
+        assertThat(end(five, owner, ballot)).isTrue();
+        assertThat(heldSlots()).isEmpty();
+        assertThat(renew(owner)).isFalse();
+    }
+
+    @Test
+    void theFirstWaiterBlocksThoseBehindItUntilAllItsSlotsAreFree() {
+        LockName four = NAME.asPermits(4);
+        OwnerToken first = owner();
+        OwnerToken second = owner();
+        OwnerToken large = owner();
+        OwnerToken small = owner();
+        propose(four, first);
+        propose(four, second);
+        Duration claim = Duration.ofSeconds(2);
+        assertThat(queueForSeveral(four, large, 3, claim)).isInstanceOf(NodeReply.Held.class);
+        assertThat(queue(four, small, claim)).as("two are free").isInstanceOf(NodeReply.Held.class);
+        assertThat(propose(four, owner())).isInstanceOf(NodeReply.Held.class);
+        assertThat(handed).isEmpty();
+        end(four, second, ballot);
+        assertThat(handed).extracting(HandOver::attemptId).containsExactly(large.attemptId());
+        assertThat(handed.get(0).tokens().last() - handed.get(0).tokens().first())
+                .isEqualTo(2);
+        assertThat(heldSlots()).containsExactly(0, 1, 2, 3);
+        ballot = handed.get(0).tokens().last();
+        assertThat(slots(several(four, large, 3))).containsExactly(1, 2, 3);
+        end(four, first, ballot);
+        assertThat(handed).extracting(HandOver::attemptId).containsExactly(large.attemptId(), small.attemptId());
+    }
+
+    @Test
+    void anOperatorWhoFreesOneOfSeveralSlotsEndsAll() {
+        OwnerToken owner = owner();
+        assertThat(slots(several(PAIR, owner, 2))).containsExactly(0, 1);
+        assertThat(node.permits().orElseThrow().forceRelease(NAME.asPermits(), 1, null).join())
+                .isTrue();
+        assertThat(heldSlots()).isEmpty();
+        assertThat(renew(owner)).isFalse();
+        assertThat(lost).containsExactly(owner);
+    }
+
+    @Test
+    void aWaiterThatWantsMoreThanALoweredCountBlocksNoOther() {
+        LockName three = NAME.asPermits(3);
+        OwnerToken holder = owner();
+        OwnerToken large = owner();
+        propose(three, holder);
+        queueForSeveral(three, large, 3, Duration.ofSeconds(2));
+        assertThat(node.permits().orElseThrow().change(NAME.asPermits(), 2, 3).join())
+                .isTrue();
+        assertThat(woken).as("it is refused when it asks again").containsExactly(NAME.asPermits());
+        assertThat(slot(queue(PAIR, owner(), Duration.ofSeconds(2)))).isEqualTo(1);
+        assertThat(several(three, large, 3)).isInstanceOf(NodeReply.Failed.class);
     }
 
     @Test

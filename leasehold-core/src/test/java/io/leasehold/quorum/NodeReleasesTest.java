@@ -4,10 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.memory.InMemoryNode;
+import io.leasehold.node.Ballot;
 import io.leasehold.node.LockNode;
+import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -79,12 +83,41 @@ final class NodeReleasesTest {
                 .isSameAs(undo);
     }
 
-    /** A node that does not answer after it is frozen. */
+    /** The ballot of a repair is above the token of the grant, and a copy of it may come late. */
+    @Test
+    void aReleaseThatIsRepeatedWhenANodeWasGivenUpNamesTheHighestBallotAgain() {
+        QuorumStore store = store();
+        Grant grant = ((AcquireReply.Granted) acquire(store, "n", 5 * SECOND)).grant();
+        nodes.get(1).forceRelease(NAMES.get(0), null).join();
+        clock.pass(Duration.ofSeconds(1));
+        assertThat(renew(store, grant)).isInstanceOf(RenewReply.Renewed.class);
+        clock.pass(Duration.ofSeconds(1));
+        long repair = nodes.get(1).describe(NAMES.get(0)).join().orElseThrow().holder().fencingToken().orElseThrow();
+        assertThat(repair).isGreaterThan(grant.tokens().last());
+        cutOff = nodes.get(2);
+        ReleaseRequest release =
+                new ReleaseRequest(NAMES, grant.owner(), grant.tokens().last(), ReleaseRequest.Kind.RELEASE, SECOND);
+        clock.answer(store.release(release));
+        clock.pass(Duration.ofSeconds(10));
+        cutOff = null;
+
+        clock.answer(store.release(release));
+
+        AcquireRequest late = AcquireRequest.exclusive(NAMES, grant.owner(), "host/1/x", 5 * SECOND, SECOND);
+        assertThat(nodes.get(2).acquire(new Ballot(late, repair, 1)).join()).isInstanceOf(NodeReply.Stale.class);
+        store.close();
+    }
+
+    /** A node that does not answer after it is frozen, nor an end while it is cut off. */
     private LockNode freezable(LockNode node) {
         return (LockNode) Proxy.newProxyInstance(
                 NodeReleasesTest.class.getClassLoader(),
                 new Class<?>[] {LockNode.class},
                 (proxy, method, arguments) -> {
+                    if (cutOff == node && arguments != null && arguments[0] instanceof ReleaseRequest) {
+                        return CompletableFuture.completedFuture(
+                                new ReleaseReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException("cut off", null)));
+                    }
                     boolean silent = frozen == node && method.getReturnType() == CompletableFuture.class;
                     return silent ? new CompletableFuture<>() : method.invoke(node, arguments);
                 });
@@ -115,6 +148,7 @@ final class NodeReleasesTest {
 
     private final List<InMemoryNode> nodes = new ArrayList<>();
     private InMemoryNode frozen;
+    private InMemoryNode cutOff;
     private final List<LossCause> lost = new ArrayList<>();
 
     private QuorumStore store() {

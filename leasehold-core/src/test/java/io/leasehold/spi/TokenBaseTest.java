@@ -1,5 +1,6 @@
 package io.leasehold.spi;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -12,11 +13,11 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 final class TokenBaseTest {
 
-    private final TokenBase base = new TokenBase(7, "zk://h");
+    private final TokenBase base = new TokenBase(7, false, "zk://h");
 
     @Test
     void theSameNumberIsAccepted() {
-        assertThatCode(() -> base.compare(new TokenBase(7, "another").text(), "node", "/c/@tokens"))
+        assertThatCode(() -> base.compare(new TokenBase(7, false, "another").text(), "node", "/c/@tokens"))
                 .doesNotThrowAnyException();
     }
 
@@ -28,5 +29,27 @@ final class TokenBaseTest {
                         "tokenBase is 7 in the store URI",
                         "node /c/@tokens at zk://h says \"tokenBase=8\"",
                         "change the node");
+    }
+
+    @Test
+    void clientsWithReadersAndWithoutAreToldApart() {
+        TokenBase readers = new TokenBase(7, true, "zk://h");
+        assertThatThrownBy(() -> base.compare(readers.text(), "node", "/c/@tokens"))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContainingAll(
+                        "tokenBase is 7 in the store URI, without readers=true",
+                        "says \"tokenBase=7 readers=true\"",
+                        "change the node to \"tokenBase=7\"");
+        assertThatThrownBy(() -> readers.compare(base.text(), "key", "@tokens"))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContaining("with readers=true");
+    }
+
+    @Test
+    void theTokenOfADowngradedReaderIsBetweenTwoNeighbours() {
+        TokenBase readers = new TokenBase(7, true, "zk://h");
+        assertThat(readers.token(100, 0)).isEqualTo(1607);
+        assertThat(readers.token(100, 1)).isEqualTo(1608).isLessThan(readers.token(101, 0));
+        assertThat(base.token(100, 0)).isEqualTo(107);
     }
 }

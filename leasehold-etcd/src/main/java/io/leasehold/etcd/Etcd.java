@@ -246,46 +246,79 @@ final class Etcd implements EtcdCalls {
     }
 
     @Override
-    public CompletableFuture<Made> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue) {
-        PutOption leased = PutOption.builder().withLeaseId(lease).build();
+    public CompletableFuture<Made> make(
+            ByteSequence key, ByteSequence value, long lease, ByteSequence queue, int most) {
+        Op front = Op.get(queue, first(most));
         return transaction()
                 .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.version(0)))
-                .Then(Op.put(key, value, leased), Op.get(key, GetOption.DEFAULT), Op.get(queue, FIRST))
-                .Else(Op.get(key, GetOption.DEFAULT), Op.get(queue, FIRST))
+                .Then(Op.put(key, value, under(lease)), Op.get(key, GetOption.DEFAULT), front)
+                .Else(Op.get(key, GetOption.DEFAULT), front)
                 .commit()
                 .thenApply(made -> new Made(
                         only(made.getGetResponses().get(0)),
-                        only(made.getGetResponses().get(1)),
-                        made.getHeader().getRevision()));
+                        new Front(
+                                made.getGetResponses().get(1).getKvs(),
+                                made.getHeader().getRevision())));
+    }
+
+    private static GetOption first(int most) {
+        return most == 1 ? FIRST : inOrder(most, 0);
+    }
+
+    private static PutOption under(long lease) {
+        return PutOption.builder().withLeaseId(lease).build();
     }
 
     @Override
-    public CompletableFuture<Looked> look(ByteSequence key, long revision, ByteSequence queue) {
-        return whileItIs(key, revision, Op.get(queue, FIRST));
+    public CompletableFuture<Looked> look(ByteSequence key, long revision, ByteSequence queue, int most) {
+        return whileItIs(Op.get(queue, first(most)), isOf(key, revision));
     }
 
     @Override
     public CompletableFuture<Looked> move(ByteSequence key, long revision, ByteSequence value, long lease) {
-        return whileItIs(
-                key,
-                revision,
-                Op.put(key, value, PutOption.builder().withLeaseId(lease).build()));
+        return whileItIs(Op.put(key, value, under(lease)), isOf(key, revision), has(key, value));
+    }
+
+    @Override
+    public CompletableFuture<Found> change(
+            ByteSequence key, long revision, ByteSequence from, ByteSequence to, long lease) {
+        return transaction()
+                .If(isOf(key, revision), has(key, from))
+                .Then(Op.put(key, to, under(lease)), Op.get(key, GetOption.DEFAULT))
+                .Else(Op.get(key, GetOption.DEFAULT))
+                .commit()
+                .thenApply(answer -> new Found(
+                        only(answer.getGetResponses().get(0)),
+                        answer.getHeader().getRevision()));
+    }
+
+    private static Cmp isOf(ByteSequence key, long revision) {
+        return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(revision));
+    }
+
+    private static Cmp has(ByteSequence key, ByteSequence value) {
+        return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.value(value));
     }
 
     @Override
     public CompletableFuture<Boolean> delete(ByteSequence key, long revision) {
-        return whileItIs(key, revision, Op.delete(key, DeleteOption.DEFAULT)).thenApply(Looked::isThere);
+        return whileItIs(Op.delete(key, DeleteOption.DEFAULT), isOf(key, revision))
+                .thenApply(Looked::isThere);
     }
 
-    private CompletableFuture<Looked> whileItIs(ByteSequence key, long revision, Op op) {
+    private CompletableFuture<Looked> whileItIs(Op op, Cmp... still) {
         return transaction()
-                .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(revision)))
+                .If(still)
                 .Then(op)
                 .commit()
                 .thenApply(answer -> new Looked(
                         answer.isSucceeded(),
-                        answer.getGetResponses().stream().findFirst().flatMap(Etcd::only),
-                        answer.getHeader().getRevision()));
+                        new Front(
+                                answer.getGetResponses().stream()
+                                        .findFirst()
+                                        .map(GetResponse::getKvs)
+                                        .orElse(List.of()),
+                                answer.getHeader().getRevision())));
     }
 
     @Override
@@ -300,17 +333,22 @@ final class Etcd implements EtcdCalls {
     // ---- watching
 
     @Override
-    public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> events) {
+    public Watching watch(ByteSequence key, long fromRevision, boolean changes, Consumer<Heard> events) {
         WatchOption option = WatchOption.builder()
                 .withRevision(fromRevision)
-                .withNoPut(true)
+                .withNoPut(!changes)
                 .withRequireLeader(true)
                 .build();
         Watch.Listener listener = Watch.listener(
                 response -> {
-                    if (response.getEvents().stream()
-                            .anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE)) {
-                        events.accept(Heard.DELETED);
+                    for (WatchEvent event : response.getEvents()) {
+                        switch (event.getEventType()) {
+                            case DELETE -> events.accept(Heard.DELETED);
+                            case PUT -> events.accept(Heard.CHANGED);
+                            default -> {
+                                // A kind of event that later versions may add tells nothing of the key.
+                            }
+                        }
                     }
                 },
                 error -> events.accept(Heard.BROKEN),

@@ -27,19 +27,29 @@ interface EtcdCalls extends AutoCloseable {
     /** A key, if there is one, as of a revision of the cluster. */
     record Found(Optional<KeyValue> key, long revision) {}
 
-    /** The key that was created or already existed, and the first key of its queue, as of a revision of the cluster. */
-    record Made(Optional<KeyValue> own, Optional<KeyValue> first, long revision) {}
+    /** The first keys of a queue, in their order, as of a revision of the cluster. */
+    record Front(List<KeyValue> keys, long revision) {
+        boolean isEmpty() {
+            return keys.isEmpty();
+        }
 
-    /**
-     * Whether the key was still the requested one, and the first key that was read then, as of a revision of the
-     * cluster.
-     */
-    record Looked(boolean isThere, Optional<KeyValue> first, long revision) {}
+        KeyValue first() {
+            return keys.get(0);
+        }
+    }
+
+    /** The key that was created or already existed, and the first keys of its queue. */
+    record Made(Optional<KeyValue> own, Front front) {}
+
+    /** Whether the key was still the requested one, and the first keys that were read then. */
+    record Looked(boolean isThere, Front front) {}
 
     /** An event of a watch. */
     enum Heard {
         /** The key was deleted. */
         DELETED,
+        /** The key was written. */
+        CHANGED,
         /** The watch is broken; unless {@link #OVER} follows, the driver resumes it at the point where it broke. */
         BROKEN,
         /** The watch has ended by itself. */
@@ -95,16 +105,22 @@ interface EtcdCalls extends AutoCloseable {
     CompletableFuture<List<KeyValue>> keysUntil(ByteSequence from, ByteSequence end, long limit);
 
     /**
-     * Creates the key if it does not exist, and reads it and the first key of the queue. The request is sent once:
-     * after its answer, no copy of it can arrive.
+     * Creates the key if it does not exist, and reads it and the first keys of the queue, at most so many. The request
+     * is sent once: after its answer, no copy of it can arrive.
      */
-    CompletableFuture<Made> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue);
+    CompletableFuture<Made> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue, int most);
 
-    /** Reads the first key of the queue if the key is still the one of this revision. */
-    CompletableFuture<Looked> look(ByteSequence key, long revision, ByteSequence queue);
+    /** Reads the first keys of the queue, at most so many, if the key is still the one of this revision. */
+    CompletableFuture<Looked> look(ByteSequence key, long revision, ByteSequence queue, int most);
 
-    /** Puts the key under another lease if it is still the one of this revision. */
+    /** Puts the key under another lease if it is still the one of this revision, with this value. */
     CompletableFuture<Looked> move(ByteSequence key, long revision, ByteSequence value, long lease);
+
+    /**
+     * Replaces one value of the key by another, under this lease, if it is still the one of this revision with the first
+     * value. Reads the key after that.
+     */
+    CompletableFuture<Found> change(ByteSequence key, long revision, ByteSequence from, ByteSequence to, long lease);
 
     /** Deletes the key if it is still the one of this revision. */
     CompletableFuture<Boolean> delete(ByteSequence key, long revision);
@@ -116,8 +132,10 @@ interface EtcdCalls extends AutoCloseable {
 
     /**
      * Reports the deletion of the key at or after this revision. The watch also breaks if the member knows no leader.
+     *
+     * @param changes whether to report also when the key is written
      */
-    Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> events);
+    Watching watch(ByteSequence key, long fromRevision, boolean changes, Consumer<Heard> events);
 
     @Override
     void close();

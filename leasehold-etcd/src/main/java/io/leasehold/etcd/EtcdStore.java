@@ -3,6 +3,7 @@ package io.leasehold.etcd;
 import io.grpc.ClientInterceptor;
 import io.leasehold.CredentialsProvider;
 import io.leasehold.Guarantees;
+import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -25,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Locks in etcd: the operations of the SPI on {@linkplain QueueEntry places} in queues.
@@ -39,6 +41,7 @@ final class EtcdStore implements LockStore {
     private final LockRuntime runtime;
     private final EtcdCalls etcd;
     private final TimedReplies replies;
+    private final EtcdQueues queues;
     private final EtcdAdmin admin;
     private final LeasePool leases;
     private final QueueEntry.Shared shared;
@@ -68,10 +71,11 @@ final class EtcdStore implements LockStore {
         this.etcd = etcd;
         this.replies = new TimedReplies(runtime, new Failures(uri, withProvider));
         Keys keys = new Keys(uri.prefix());
-        QueueHeads heads = new QueueHeads(etcd, uri.tokenBase());
-        this.admin = new EtcdAdmin(uri, runtime, etcd, keys, heads, replies);
+        QueueHeads heads = new QueueHeads(etcd, uri.tokens());
+        this.queues = new EtcdQueues(etcd, keys);
+        this.admin = new EtcdAdmin(uri, runtime, etcd, keys, queues, heads, replies);
         this.leases = new LeasePool(etcd, runtime);
-        this.shared = new QueueEntry.Shared(uri, etcd, leases, keys, heads, runtime, new Signals());
+        this.shared = new QueueEntry.Shared(uri, etcd, leases, uri.tokens(), keys, heads, runtime, new Signals());
     }
 
     /** Passes events of places on to the engine. */
@@ -89,6 +93,12 @@ final class EtcdStore implements LockStore {
         @Override
         public void suspended(QueueEntry place) {
             signals.suspended(place.owner());
+        }
+
+        @Override
+        public void downgraded(QueueEntry place, OwnerToken former) {
+            byOwner.put(place.owner(), place);
+            byOwner.remove(former, place);
         }
 
         @Override
@@ -178,15 +188,21 @@ final class EtcdStore implements LockStore {
     }
 
     private CompletableFuture<RenewReply.Item> renew(RenewBatch.Item item, long limitNanos) {
-        QueueEntry place = byOwner.get(item.owner());
+        QueueEntry place = known(item.owner(), List.of(item.name()));
         return replies.renew(
                 item, limitNanos, () -> place != null ? place.renew(item.ttlNanos()) : renewElsewhere(item));
+    }
+
+    /** The place of this owner token, if it is one of these locks, as the writer or the reader that the name says. */
+    private @Nullable QueueEntry known(OwnerToken owner, List<LockName> names) {
+        QueueEntry place = byOwner.get(owner);
+        return place != null && names.contains(place.name()) ? place : null;
     }
 
     private CompletableFuture<RenewReply.Item> renewElsewhere(RenewBatch.Item item) {
         long sentAtNanos = runtime.nanoTime();
         long unsureNanos = uri.electionTimeout().toNanos();
-        return admin.keepAlive(item.name(), item.owner())
+        return queues.keepAlive(item.name(), item.owner())
                 .thenApply(kept -> kept.<RenewReply.Item>map(leased -> new RenewReply.Renewed(
                                 sentAtNanos - Math.max(0, item.ttlNanos() + unsureNanos - leased.ttlNanos())))
                         .orElseGet(RenewReply.NotOurs::new));
@@ -194,8 +210,24 @@ final class EtcdStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        QueueEntry place = byOwner.get(request.owner());
+        QueueEntry place = known(request.owner(), request.names());
         return replies.release(
-                request, () -> place != null ? place.end() : admin.removeOwner(request.names(), request.owner()));
+                request, () -> place != null ? place.end() : queues.removeOwner(request.names(), request.owner()));
+    }
+
+    @Override
+    public boolean keepsReaders() {
+        return uri.readers();
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        return replies.acquire(request, () -> {
+            QueueEntry reader = byOwner.get(request.owner());
+            QueueEntry place = reader != null ? reader : byOwner.get(writer);
+            return place != null
+                    ? place.downgrade(request)
+                    : CompletableFuture.completedFuture(new AcquireReply.Busy(null, 0, List.of()));
+        });
     }
 }

@@ -2,6 +2,7 @@ package io.leasehold.etcd;
 
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.StoreAddress;
+import io.leasehold.spi.toolkit.TokenBase;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,7 +20,7 @@ final class EtcdUri {
     private static final StoreAddress.Form FORM = new StoreAddress.Form(
             "etcd://[user:password@]host[:port],host…[/prefix]",
             2379,
-            List.of("tokenBase", "electionTimeout", "tls", "ca", "cert", "key"));
+            List.of("tokenBase", "readers", "electionTimeout", "tls", "ca", "cert", "key"));
 
     private final StoreAddress address;
     private final String prefix;
@@ -54,7 +55,7 @@ final class EtcdUri {
     }
 
     private void check() {
-        tokenBase();
+        tokens();
         electionTimeout();
         address.checkTls(List.of("ca", "cert", "key"), List.of());
         if (address.has("cert") != address.has("key")) {
@@ -98,9 +99,14 @@ final class EtcdUri {
         return address.password();
     }
 
-    /** The number that is added to a create revision to make a fencing token. */
-    long tokenBase() {
-        return address.tokenBase();
+    /** Whether locks may have readers. */
+    boolean readers() {
+        return address.flag("readers");
+    }
+
+    /** The rule by which create revisions become fencing tokens. */
+    TokenBase tokens() {
+        return new TokenBase(address.tokenBase(), readers(), toString());
     }
 
     /** The election timeout of the cluster: a member that is cut off may believe for this time that it still leads. */

@@ -75,7 +75,7 @@ final class HeldKey {
         return own.lease()
                 .extend()
                 .thenCombine(
-                        shared.etcd().look(own.key(), made, own.queue()),
+                        shared.etcd().look(own.key(), made, own.queue(), 1),
                         (there, found) ->
                                 there && found.isThere() ? renewed(made, found, forNanos) : new RenewReply.NotOurs());
     }
@@ -84,7 +84,7 @@ final class HeldKey {
         if (!own.place().isHeldWith(made)) {
             return new RenewReply.NotOurs();
         }
-        seenAtRevision = found.revision();
+        seenAtRevision = found.front().revision();
         long fromNanos = own.lease().countedFromNanos(forNanos);
         kept.atLeast(fromNanos + forNanos);
         guard(made);
@@ -115,6 +115,17 @@ final class HeldKey {
             own.lease().moved();
             return renewed(made, moved, forNanos);
         });
+    }
+
+    /**
+     * Finishes putting the key under a longer lease, if that was begun.
+     *
+     * @return whether the place still holds, with the key under the current lease
+     */
+    CompletableFuture<Boolean> settle(long made, long forNanos) {
+        return own.lease().isLongEnough(0)
+                ? done(true)
+                : move(made, forNanos).thenApply(RenewReply.Renewed.class::isInstance);
     }
 
     private void guard(long made) {

@@ -18,13 +18,16 @@ final class KeyWatch {
 
     private final EtcdCalls etcd;
     private final ByteSequence key;
+    private final boolean changes;
     private final Listener listener;
     private EtcdCalls.@Nullable Watching watcher;
     private boolean closed;
 
-    KeyWatch(EtcdCalls etcd, ByteSequence key, Listener listener) {
+    /** Creates a watch that reports the deletion of the key, or also each change of it. */
+    KeyWatch(EtcdCalls etcd, ByteSequence key, boolean changes, Listener listener) {
         this.etcd = etcd;
         this.key = key;
+        this.changes = changes;
         this.listener = listener;
     }
 
@@ -32,7 +35,7 @@ final class KeyWatch {
     void begin(long fromRevision) {
         EtcdCalls.Watching made;
         try {
-            made = etcd.watch(key, fromRevision, this::hear);
+            made = etcd.watch(key, fromRevision, changes, this::hear);
         } catch (RuntimeException | Error e) {
             hear(EtcdCalls.Heard.OVER);
             throw e;

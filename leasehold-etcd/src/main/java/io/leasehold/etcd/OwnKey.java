@@ -46,7 +46,7 @@ final class OwnKey {
         if (!own.place().isHeldWith(made)) {
             return;
         }
-        KeyWatch mine = new KeyWatch(etcd, own.key(), (hearing, what) -> heard(made, hearing, what));
+        KeyWatch mine = new KeyWatch(etcd, own.key(), false, (hearing, what) -> heard(made, hearing, what));
         synchronized (this) {
             if (watch != null) {
                 return;
@@ -73,6 +73,9 @@ final class OwnKey {
                 }
             }
             case OVER -> forget(hearing);
+            case CHANGED -> {
+                // Only the own client writes the key, when its lease or its kind changes.
+            }
         }
     }
 

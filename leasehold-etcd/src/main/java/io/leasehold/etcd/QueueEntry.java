@@ -13,9 +13,11 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
+import io.leasehold.spi.toolkit.EntryData;
 import io.leasehold.spi.toolkit.EntryRequests;
 import io.leasehold.spi.toolkit.KeptUntil;
 import io.leasehold.spi.toolkit.QueuePlace;
+import io.leasehold.spi.toolkit.TokenBase;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -51,6 +53,7 @@ final class QueueEntry {
             EtcdUri uri,
             EtcdCalls etcd,
             LeasePool leases,
+            TokenBase tokens,
             Keys keys,
             QueueHeads heads,
             LockRuntime runtime,
@@ -67,14 +70,15 @@ final class QueueEntry {
         /** The watch of the key is broken while the place holds. */
         void suspended(QueueEntry place);
 
+        /** The place has another owner token from now on: that of a reader. */
+        void downgraded(QueueEntry place, OwnerToken former);
+
         /** Nothing of the place is left at the cluster. */
         void over(QueueEntry place);
     }
 
     private final Shared shared;
     private final EtcdCalls etcd;
-    private final LockName name;
-    private final OwnerToken owner;
     private final long ttlNanos;
     private final KeyLease lease;
     private final QueuePlace<Long> place;
@@ -84,6 +88,9 @@ final class QueueEntry {
     private final KeptUntil kept;
 
     private final HeldKey held;
+    private final KeysBefore before;
+    private final KeyDowngrade downgrade;
+
     /** Whether a removal has ended a hold. The removal is answered only once no late request can succeed. */
     private final AtomicBoolean wasHeld = new AtomicBoolean();
 
@@ -95,16 +102,26 @@ final class QueueEntry {
 
     private LockRuntime.@Nullable Timer heartbeat;
 
+    /** The attempt that has the place: once it is downgraded, that of the reader. */
+    private volatile Attempt attempt;
+
+    private record Attempt(LockName name, OwnerToken owner) {}
+
     QueueEntry(Shared shared, AcquireRequest request) {
         this.shared = shared;
         this.etcd = shared.etcd;
-        this.name = request.name();
-        this.owner = request.owner();
+        LockName name = request.name();
+        OwnerToken owner = request.owner();
+        this.attempt = new Attempt(name, owner);
         this.ttlNanos = request.ttlNanos();
         this.lease = new KeyLease(etcd, shared.runtime, shared.uri, shared.leases);
         this.place = new QueuePlace<>(name, shared.uri.toString());
         this.own = new AttemptKey(
-                shared.keys.of(name, owner), shared.keys.queue(name), Keys.bytes(request.holderId()), lease, place);
+                shared.keys.of(name, owner),
+                shared.keys.queue(name),
+                EntryData.of(name, owner, request.holderId()),
+                lease,
+                place);
         this.requests = new EntryRequests(
                 shared.runtime,
                 this::remove,
@@ -112,14 +129,16 @@ final class QueueEntry {
                 () -> shared.events.over(this));
         this.kept = new KeptUntil(shared.runtime, this::end);
         this.held = new HeldKey(shared, own, requests, kept, new Losses());
+        this.before = new KeysBefore(etcd, own.queue(), name.isRead());
+        this.downgrade = new KeyDowngrade(etcd, own, held, this::keyIsGone, this::downgraded);
     }
 
     LockName name() {
-        return name;
+        return attempt.name();
     }
 
     OwnerToken owner() {
-        return owner;
+        return attempt.owner();
     }
 
     // ---- asking
@@ -146,15 +165,15 @@ final class QueueEntry {
             return leaseAndMake(request, looks);
         }
         // An attempt that does not wait first checks whether the lock is free.
-        return etcd.first(own.queue()).thenCompose(first -> {
-            return first.isPresent() && !first.get().getKey().equals(own.key())
-                    ? done(busy(first.get()))
+        return before.busy().thenCompose(other -> {
+            return other.isPresent() && !other.get().getKey().equals(own.key())
+                    ? done(busy(other.get()))
                     : leaseAndMake(request, looks);
         });
     }
 
-    private AcquireReply busy(KeyValue first) {
-        return new AcquireReply.Busy(shared.heads.holder(first), 0, List.of());
+    private AcquireReply busy(KeyValue other) {
+        return new AcquireReply.Busy(shared.heads.holder(other), 0, List.of());
     }
 
     /**
@@ -179,7 +198,7 @@ final class QueueEntry {
     private CompletableFuture<AcquireReply> make(
             AcquireRequest request, EtcdCalls.Leased leased, boolean isNew, int looks) {
         CompletableFuture<EtcdCalls.Made> making =
-                lease.putting(() -> etcd.make(own.key(), own.value(), leased.id(), own.queue()));
+                lease.putting(() -> etcd.make(own.key(), own.value(), leased.id(), own.queue(), before.most()));
         CompletableFuture<Boolean> extended = isNew ? done(true) : lease.extend();
         return making.handle((made, error) -> {
                     if (error == null) {
@@ -202,13 +221,13 @@ final class QueueEntry {
             CompletableFuture<Boolean> extended,
             int looks) {
         Optional<KeyValue> ours = made.own();
-        Optional<KeyValue> first = made.first();
-        if (ours.isEmpty() || first.isEmpty()) {
+        EtcdCalls.Front front = made.front();
+        if (ours.isEmpty() || front.isEmpty()) {
             return look(request, looks + 1);
         }
         long keptBy = ours.get().getLease();
         place.made(ours.get().getCreateRevision());
-        held.seenAt(made.revision());
+        held.seenAt(front.revision());
         if (keptBy != leased.id()) {
             // An earlier request of the same owner token made the key under another lease: take over that lease.
             lease.takeOver(keptBy);
@@ -219,7 +238,7 @@ final class QueueEntry {
                 keyIsGone();
                 return look(request, looks + 1);
             }
-            return decide(request, ours.get().getCreateRevision(), first.get(), looks);
+            return decide(request, ours.get().getCreateRevision(), front, looks);
         });
     }
 
@@ -232,46 +251,57 @@ final class QueueEntry {
     /** Checks whether a key that was made earlier still exists, and its lease as well. */
     private CompletableFuture<AcquireReply> confirm(AcquireRequest request, long made, int looks) {
         return lease.extend()
-                .thenCombine(etcd.look(own.key(), made, own.queue()), (there, found) -> {
+                .thenCombine(etcd.look(own.key(), made, own.queue(), before.most()), (there, found) -> {
                     if (!there) {
                         keyIsGone();
                         return look(request, looks + 1);
                     }
-                    held.seenAt(found.revision());
-                    Optional<KeyValue> first = found.first();
-                    if (first.isEmpty()) {
+                    held.seenAt(found.front().revision());
+                    if (found.front().isEmpty()) {
                         keyIsGone();
                         return look(request, looks + 1);
                     }
-                    return decide(request, made, first.get(), looks);
+                    return decide(request, made, found.front(), looks);
                 })
                 .thenCompose(next -> next);
     }
 
-    private CompletableFuture<AcquireReply> decide(AcquireRequest request, long made, KeyValue first, int looks) {
-        if (first.getKey().equals(own.key())) {
-            return grant(made);
-        }
-        return request.isWaiting() ? queue(request, made, first, looks) : remove().thenApply(nothing -> busy(first));
+    private CompletableFuture<AcquireReply> decide(
+            AcquireRequest request, long made, EtcdCalls.Front front, int looks) {
+        return before.blocking(made, front.keys()).thenCompose(blocking -> {
+            if (blocking.isEmpty()) {
+                return grant(made, ttlNanos);
+            }
+            if (!request.isWaiting()) {
+                return remove().thenApply(nothing -> busy(front.first()));
+            }
+            return own.data().isReader()
+                    ? done(await(blocking.get(), front.revision(), front.first()))
+                    : queue(request, made, front.first(), looks);
+        });
     }
 
     // ---- waiting
 
-    /** Awaits the key directly before the own one, and no other: its removal wakes one waiter, not all of them. */
+    /** Awaits the key directly before the own one, and no other: its removal wakes one writer, not all of them. */
     private CompletableFuture<AcquireReply> queue(AcquireRequest request, long made, KeyValue first, int looks) {
         return etcd.lastBefore(own.queue(), made).thenCompose(found -> {
-            Optional<KeyValue> before = found.key();
-            if (before.isEmpty()) {
-                return look(request, looks + 1);
-            }
-            KeyWatch next = new KeyWatch(etcd, before.get().getKey(), (watch, what) -> awaitedIsOver(watch));
-            close(replaced(next));
-            place.await();
-            AcquireReply queued = place.queued(shared.heads.holder(first), shared.runtime.nanoTime());
-            beat();
-            next.begin(found.revision() + 1);
-            return done(queued);
+            return found.key().isEmpty()
+                    ? look(request, looks + 1)
+                    : done(await(found.key().get(), found.revision(), first));
         });
+    }
+
+    /** Awaits the end of this key, which was there at a revision; a reader also awaits that it becomes a reader's. */
+    private AcquireReply await(KeyValue awaited, long revision, KeyValue first) {
+        KeyWatch next =
+                new KeyWatch(etcd, awaited.getKey(), own.data().isReader(), (watch, what) -> awaitedIsOver(watch));
+        close(replaced(next));
+        place.await();
+        AcquireReply queued = place.queued(shared.heads.holder(first), shared.runtime.nanoTime());
+        beat();
+        next.begin(revision + 1);
+        return queued;
     }
 
     private synchronized @Nullable KeyWatch replaced(@Nullable KeyWatch next) {
@@ -319,23 +349,43 @@ final class QueueEntry {
 
     // ---- holding
 
-    private CompletableFuture<AcquireReply> grant(long made) {
+    private CompletableFuture<AcquireReply> grant(long made, long forNanos) {
         close(replaced(null));
-        long token = shared.uri.tokenBase() + made;
+        long token = shared.tokens.token(made, own.data().generation());
         if (token >= TokenRange.LIMIT) {
             UnsafeStoreException error = new UnsafeStoreException(
-                    "lock \"" + name + "\" at " + shared.uri + ": tokenBase " + shared.uri.tokenBase()
+                    "lock \"" + name() + "\" at " + shared.uri + ": tokenBase " + shared.tokens.value()
                             + " and the revision together reach 2^53, where fencing tokens end; use a smaller tokenBase",
                     null);
             return remove().thenApply(nothing -> new AcquireReply.Failed(FailureKind.PERMANENT, error, 0));
         }
+        return done(granted(made, token, forNanos));
+    }
+
+    private AcquireReply granted(long made, long token, long forNanos) {
         QueuePlace.Turn turn = place.granted(made);
         if (turn == QueuePlace.Turn.OVER) {
-            return done(place.givenUp("the attempt was taken back"));
+            return place.givenUp("the attempt was taken back");
         }
-        long fromNanos = held.granted(made, turn == QueuePlace.Turn.BEGUN, ttlNanos);
-        Grant grant = new Grant(owner, TokenRange.of(token, 1), fromNanos, Incarnation.DURABLE);
-        return done(new AcquireReply.Granted(grant, List.of()));
+        long fromNanos = held.granted(made, turn == QueuePlace.Turn.BEGUN, forNanos);
+        Grant grant = new Grant(owner(), TokenRange.of(token, 1), fromNanos, Incarnation.DURABLE);
+        return new AcquireReply.Granted(grant, List.of());
+    }
+
+    /** Makes the key that of a reader, if the place holds as a writer, or as this reader. */
+    CompletableFuture<AcquireReply> downgrade(AcquireRequest request) {
+        return requests.inTurn(() -> downgrade.ask(request));
+    }
+
+    private AcquireReply downgraded(AcquireRequest request) {
+        Long made = place.held();
+        if (made == null) {
+            return place.givenUp("the attempt was taken back");
+        }
+        OwnerToken former = owner();
+        attempt = new Attempt(request.name(), request.owner());
+        shared.events.downgraded(this, former);
+        return granted(made, shared.tokens.token(made, own.data().generation()), request.ttlNanos());
     }
 
     /** Renews the hold for this time. */

@@ -2,42 +2,55 @@ package io.leasehold.etcd;
 
 import io.etcd.jetcd.KeyValue;
 import io.leasehold.Holder;
-import io.leasehold.spi.toolkit.ForeignText;
+import io.leasehold.spi.toolkit.EntryData;
+import io.leasehold.spi.toolkit.TokenBase;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the holder from a key that any client may have written. */
+/** Reads holders from keys that any client may have written. */
 final class QueueHeads {
 
     private final EtcdCalls etcd;
-    private final long tokenBase;
+    private final TokenBase tokens;
 
-    QueueHeads(EtcdCalls etcd, long tokenBase) {
+    QueueHeads(EtcdCalls etcd, TokenBase tokens) {
         this.etcd = etcd;
-        this.tokenBase = tokenBase;
+        this.tokens = tokens;
     }
 
-    /** The holder that created this key, without the remaining time of its lease. */
+    static EntryData data(KeyValue key) {
+        return EntryData.read(key.getValue().getBytes());
+    }
+
+    /** Whether the key says that it is a reader's; every other key is a writer's. */
+    static boolean isReader(KeyValue key) {
+        return data(key).isReader();
+    }
+
+    /** The holder of the lock with this first key, without the remaining time. Readers are not told apart. */
     Holder holder(KeyValue first) {
-        return holder(first, null);
+        return isReader(first)
+                ? new Holder(Holder.READERS, null, OptionalLong.empty(), Holder.Ends.BY_TTL)
+                : one(first, null);
     }
 
-    private Holder holder(KeyValue first, @Nullable Duration left) {
+    private Holder one(KeyValue key, @Nullable Duration left) {
+        EntryData data = data(key);
         return new Holder(
-                ForeignText.holderId(first.getValue().getBytes()),
+                data.holderId(),
                 left,
-                OptionalLong.of(tokenBase + first.getCreateRevision()),
-                first.getLease() == 0 ? Holder.Ends.NEVER : Holder.Ends.BY_TTL);
+                OptionalLong.of(tokens.token(key.getCreateRevision(), data.generation())),
+                key.getLease() == 0 ? Holder.Ends.NEVER : Holder.Ends.BY_TTL);
     }
 
     /** The holder that created this key, with the remaining time of its lease; empty if the lease has just ended. */
-    CompletableFuture<Optional<Holder>> withTime(KeyValue first) {
-        if (first.getLease() == 0) {
-            return CompletableFuture.completedFuture(Optional.of(holder(first)));
+    CompletableFuture<Optional<Holder>> withTime(KeyValue key) {
+        if (key.getLease() == 0) {
+            return CompletableFuture.completedFuture(Optional.of(one(key, null)));
         }
-        return etcd.remaining(first.getLease()).thenApply(left -> left.map(time -> holder(first, time)));
+        return etcd.remaining(key.getLease()).thenApply(left -> left.map(time -> one(key, time)));
     }
 }

@@ -52,7 +52,7 @@ class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck {
 
             @Override
             public LockStore open(LockRuntime runtime) {
-                return open("etcd://127.0.0.1:" + server.port() + "/faults", runtime);
+                return open("etcd://127.0.0.1:" + server.port() + "/faults?readers=true", runtime);
             }
 
             private LockStore open(String uri, LockRuntime runtime) {
@@ -62,7 +62,8 @@ class EtcdFaultsTckTest implements FaultsTck, KilledWaiterTck {
             @Override
             public StoreFront front() {
                 TcpProxy proxy = TcpProxy.to(server.port());
-                return ProxyFront.of(List.of(proxy), "etcd://127.0.0.1:" + proxy.port() + "/faults", this::open);
+                return ProxyFront.of(
+                        List.of(proxy), "etcd://127.0.0.1:" + proxy.port() + "/faults?readers=true", this::open);
             }
 
             @Override

@@ -60,7 +60,7 @@ class EtcdUriTest {
         assertThat(uri.password()).isEqualTo("s@cret");
         assertThat(uri.endpoints()).extracting(Object::toString).containsExactly("http://h1:2379", "http://[::1]:2380");
         assertThat(uri.prefix()).isEqualTo("a/b");
-        assertThat(uri.tokenBase()).isEqualTo(7);
+        assertThat(uri.tokens().value()).isEqualTo(7);
     }
 
     @Test
@@ -69,7 +69,7 @@ class EtcdUriTest {
         assertThat(uri.prefix()).isEqualTo("leasehold");
         assertThat(uri.user()).isNull();
         assertThat(uri.password()).isNull();
-        assertThat(uri.tokenBase()).isZero();
+        assertThat(uri.tokens().value()).isZero();
         assertThat(uri.electionTimeout()).isEqualTo(Duration.ofSeconds(1));
         assertThat(uri.tls()).isFalse();
         assertThat(uri.file("ca")).isNull();

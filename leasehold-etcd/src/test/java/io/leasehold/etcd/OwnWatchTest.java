@@ -21,6 +21,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.EntryData;
 import io.leasehold.spi.toolkit.QueuePlace;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -160,7 +161,7 @@ class OwnWatchTest {
                 AttemptKey key = new AttemptKey(
                         Keys.bytes("own"),
                         Keys.bytes("queue"),
-                        Keys.bytes("holder"),
+                        new EntryData("holder", null, 0),
                         new KeyLease(etcd, runtime, uri, new LeasePool(etcd, runtime)),
                         place);
                 OwnKey own = new OwnKey(etcd, runtime, key, new NobodyHears());
@@ -194,7 +195,7 @@ class OwnWatchTest {
         try (EtcdServer server = EtcdTckTest.startOrSkip();
                 Etcd etcd = new Etcd(
                         EtcdUri.parse(StoreUri.parse("etcd://127.0.0.1:" + server.port())), null, List.of(slow))) {
-            KeyWatch watch = new KeyWatch(etcd, Keys.bytes("key"), (which, what) -> {});
+            KeyWatch watch = new KeyWatch(etcd, Keys.bytes("key"), false, (which, what) -> {});
             Thread making = new Thread(() -> watch.begin(1), "makes-the-watch");
             making.start();
             assertThat(slow.reached.await(60, TimeUnit.SECONDS)).isTrue();

@@ -35,12 +35,14 @@ final class ScriptedEtcd implements EtcdCalls {
     static final class Ear {
         final ByteSequence key;
         final long fromRevision;
+        final boolean changes;
         final Consumer<Heard> told;
         boolean closed;
 
-        Ear(ByteSequence key, long fromRevision, Consumer<Heard> told) {
+        Ear(ByteSequence key, long fromRevision, boolean changes, Consumer<Heard> told) {
             this.key = key;
             this.fromRevision = fromRevision;
+            this.changes = changes;
             this.told = told;
         }
     }
@@ -170,6 +172,15 @@ final class ScriptedEtcd implements EtcdCalls {
         return queue(queue).stream().findFirst().map(key -> shown(key.getKey(), key.getValue()));
     }
 
+    private Front frontOf(ByteSequence queue, int most) {
+        return new Front(
+                queue(queue).stream()
+                        .limit(most)
+                        .map(key -> shown(key.getKey(), key.getValue()))
+                        .toList(),
+                revision);
+    }
+
     private Optional<KeyValue> find(ByteSequence key) {
         return Optional.ofNullable(keys.get(key)).map(found -> shown(key, found));
     }
@@ -177,6 +188,11 @@ final class ScriptedEtcd implements EtcdCalls {
     /** Puts another client's key, under a separate lease; 0 for none. */
     void put(ByteSequence key, String value, long lease) {
         keys.put(key, new Key(Keys.bytes(value), ++revision, lease));
+    }
+
+    /** The value of a key that is there. */
+    String valueOf(ByteSequence key) {
+        return text(keys.get(key).value());
     }
 
     long newLease(long ttlSeconds) {
@@ -317,15 +333,16 @@ final class ScriptedEtcd implements EtcdCalls {
     }
 
     @Override
-    public CompletableFuture<Made> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue) {
+    public CompletableFuture<Made> make(
+            ByteSequence key, ByteSequence value, long lease, ByteSequence queue, int most) {
         return call("make", () -> {
             if (!keys.containsKey(key)) {
                 requireLease(lease);
                 keys.put(key, new Key(value, ++revision, lease));
             }
             return keepsNoKey
-                    ? new Made(Optional.empty(), Optional.empty(), revision)
-                    : new Made(find(key), firstOf(queue), revision);
+                    ? new Made(Optional.empty(), new Front(List.of(), revision))
+                    : new Made(find(key), frontOf(queue, most));
         });
     }
 
@@ -334,25 +351,46 @@ final class ScriptedEtcd implements EtcdCalls {
     }
 
     @Override
-    public CompletableFuture<Looked> look(ByteSequence key, long created, ByteSequence queue) {
+    public CompletableFuture<Looked> look(ByteSequence key, long created, ByteSequence queue, int most) {
         return call(
                 "look",
                 () -> isStill(key, created)
-                        ? new Looked(true, firstOf(queue), revision)
-                        : new Looked(false, Optional.empty(), revision));
+                        ? new Looked(true, frontOf(queue, most))
+                        : new Looked(false, new Front(List.of(), revision)));
     }
 
     @Override
     public CompletableFuture<Looked> move(ByteSequence key, long created, ByteSequence value, long lease) {
         return call("move " + lease, () -> {
-            boolean still = isStill(key, created);
+            boolean still = isStill(key, created) && keys.get(key).value().equals(value);
             if (still) {
                 requireLease(lease);
-                revision++;
-                keys.put(key, new Key(value, created, lease));
+                write(key, new Key(value, created, lease));
             }
-            return new Looked(still, Optional.empty(), revision);
+            return new Looked(still, new Front(List.of(), revision));
         });
+    }
+
+    @Override
+    public CompletableFuture<Found> change(
+            ByteSequence key, long created, ByteSequence from, ByteSequence to, long lease) {
+        return call("change " + lease, () -> {
+            if (isStill(key, created) && keys.get(key).value().equals(from)) {
+                requireLease(lease);
+                write(key, new Key(to, created, lease));
+            }
+            return new Found(find(key), revision);
+        });
+    }
+
+    private void write(ByteSequence key, Key next) {
+        revision++;
+        keys.put(key, next);
+        for (Ear ear : List.copyOf(ears)) {
+            if (ear.key.equals(key) && ear.changes && !ear.closed) {
+                ear.told.accept(Heard.CHANGED);
+            }
+        }
     }
 
     @Override
@@ -378,13 +416,13 @@ final class ScriptedEtcd implements EtcdCalls {
     }
 
     @Override
-    public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> told) {
+    public Watching watch(ByteSequence key, long fromRevision, boolean changes, Consumer<Heard> told) {
         asked.add("watch");
         Deque<Throwable> due = failures.get("watch");
         if (due != null && !due.isEmpty()) {
             throwOf(due.remove());
         }
-        Ear ear = new Ear(key, fromRevision, told);
+        Ear ear = new Ear(key, fromRevision, changes, told);
         ears.add(ear);
         duringWatch.run();
         return () -> ear.closed = true;

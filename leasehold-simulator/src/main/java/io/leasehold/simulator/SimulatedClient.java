@@ -29,7 +29,7 @@ import java.util.function.Function;
  * record their beliefs.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
-final class SimulatedClient {
+final class SimulatedClient implements Cluster.ClientProcess {
 
     /** A request that has begun when the time is up is awaited; it may be a second one, whose reply is the last. */
     private static final Duration MAX_OVERTIME = ClientOptions.ANSWER.multipliedBy(2);
@@ -40,11 +40,9 @@ final class SimulatedClient {
     /** Waits without limit. */
     private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
-    /** A shorter suspension cannot be distinguished from a slewed clock. */
-    private static final long UNNOTICED_SLEEP_NANOS = 120_000_000L;
-
     private final Simulation simulation;
     private final RunLog log;
+    final Pauses pauses;
     private final Standstills standstills;
     private final VirtualWorld world;
     private final List<HistoryEvent> history;
@@ -59,9 +57,6 @@ final class SimulatedClient {
 
     private boolean stopped;
     private int pending;
-    /** The sum of sleeps that are too short to be detected. */
-    private long unnoticedNanos;
-
     private final Map<LockName, Integer> wanted = new TreeMap<>();
     /**
      * The time at which the last lease of each lock was created, and the number of pauses of this process until then.
@@ -86,7 +81,8 @@ final class SimulatedClient {
         this.world = process.world();
         this.log = simulation.log;
         this.history = log.history;
-        this.standstills = new Standstills(process);
+        this.pauses = simulation.pausesOf(process);
+        this.standstills = pauses.standstills();
         this.process = process;
         this.links = links;
         this.resource = simulation.resource.new Connection(process);
@@ -131,42 +127,29 @@ final class SimulatedClient {
         }
     }
 
-    /** Pauses for this time. */
-    void freeze(Duration span) {
-        standstills.begin();
-        simulation.disturbedFor(span);
-        process.freeze(span);
+    @Override
+    public VirtualRuntime process() {
+        return process;
     }
 
-    /** Lets its machine sleep for this time. */
-    void sleep(Duration span) {
-        standstills.begin();
-        simulation.disturbedFor(span);
-        if (span.toNanos() < UNNOTICED_SLEEP_NANOS) {
-            unnoticedNanos += span.toNanos();
-        }
-        process.suspend(span);
+    @Override
+    public List<FaultyNode> links() {
+        return links;
     }
 
-    /** A pause at a yield point: the process pauses, or its machine sleeps. */
-    long pauseNanos(YieldPoint point) {
-        long pauseNanos = simulation.pauseNanos(point);
-        if (pauseNanos == 0) {
-            return 0;
-        }
-        standstills.begin();
-        if (simulation.mayPauseAsleep() && world.chance(0.4)) {
-            log.saw(Fault.CLIENT_SUSPEND);
-            sleep(Duration.ofNanos(pauseNanos));
-            // The next step runs after the sleep; a request that is about to be sent leaves before.
-            return point == YieldPoint.BEFORE_SEND ? 0 : 1;
-        }
-        return pauseNanos;
+    @Override
+    public void freeze(Duration span) {
+        pauses.freeze(span);
+    }
+
+    @Override
+    public void sleep(Duration span) {
+        pauses.sleep(span);
     }
 
     /** Checks this lease, and releases it a little later. */
     void showBriefly(Lease lease) {
-        look(lease, Shown.tokens(lease), believedUntil(lease));
+        look(lease, Shown.tokens(lease), pauses.believedUntil(lease));
         process.schedule(BRIEFLY_NANOS, lease::releaseAsync);
     }
 
@@ -186,8 +169,8 @@ final class SimulatedClient {
         }
     }
 
-    /** Stops new attempts. */
-    void stop() {
+    @Override
+    public void stop() {
         stopped = true;
     }
 
@@ -230,7 +213,7 @@ final class SimulatedClient {
         CompletableFuture<Attempt<H>> future = lock.attemptAsync(patience);
         if (names.size() > 1 && simulation.fallsAsleep()) {
             // The request is in flight, and its reply arrives while the machine sleeps.
-            sleep(Duration.ofNanos(UNNOTICED_SLEEP_NANOS + world.randomBelow(3_000_000_000L)));
+            sleep(Duration.ofNanos(Pauses.UNNOTICED_SLEEP_NANOS + world.randomBelow(3_000_000_000L)));
         }
         pending++;
         LockName one = names.get(0);
@@ -269,7 +252,7 @@ final class SimulatedClient {
     private void hold(Hold hold) {
         Map<LockName, Long> tokens = Shown.tokens(hold);
         long at = world.elapsedNanos();
-        long until = believedUntil(hold);
+        long until = pauses.believedUntil(hold);
         tokens.forEach(
                 (lock, token) -> history.add(new HistoryEvent.Acquired(at, process.name(), lock.text(), token, until)));
         look(hold, tokens, until);
@@ -317,7 +300,7 @@ final class SimulatedClient {
 
     /** Checks that the nodes keep the lease as long as a passed check of the validity promised. */
     private void mustBeKeptFor(Map<LockName, Long> tokens, Duration span) {
-        mustBeKept(tokens, believedUntil(span.toNanos()));
+        mustBeKept(tokens, pauses.believedUntil(span.toNanos()));
     }
 
     /** Judges the client at the end: the store carried out its requests, and every loss was reported. */
@@ -325,22 +308,6 @@ final class SimulatedClient {
         watched.forEach(WatchedLink::judge);
         store.judge();
         shown.forEach(Shown::judge);
-    }
-
-    /**
-     * The end, in the world's time, of the holder's belief in the lease if it checks only its clock. A longer belief
-     * because its machine slept too briefly to be detected is not a violation. A sleep that begins at this moment is
-     * detected when it ends, and the belief is checked then.
-     */
-    private long believedUntil(Hold hold) {
-        return believedUntil(hold.remainingValidity().toNanos());
-    }
-
-    private long believedUntil(long leftNanos) {
-        long now = world.elapsedNanos();
-        long asleepNanos = process.asleepForNanos();
-        long lostNanos = unnoticedNanos + (asleepNanos < UNNOTICED_SLEEP_NANOS ? 0 : asleepNanos);
-        return leftNanos == 0 ? now : Math.max(now, process.worldNanosAfter(leftNanos) - lostNanos);
     }
 
     /** The work of one hold: a read, then some writes, each after a check of the lease. */
@@ -384,7 +351,7 @@ final class SimulatedClient {
         /** Checks the lease, may pause, and continues. */
         private void ifHeld(Runnable then) {
             long at = world.elapsedNanos();
-            long until = believedUntil(hold);
+            long until = pauses.believedUntil(hold);
             if (hold.remainingValidity().isZero()) {
                 end("lost");
                 return;

@@ -1,6 +1,7 @@
 package io.leasehold.simulator;
 
 import io.leasehold.Guarantees;
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
@@ -271,6 +272,9 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     private CompletableFuture<NodeReply> granting(Ballot ballot, Supplier<CompletableFuture<NodeReply>> request) {
+        if (ballot.request().names().stream().anyMatch(name -> name.isRead() || name.isPermits())) {
+            trace.followsNoMore();
+        }
         return write(() -> {
             CompletableFuture<NodeReply> reply = request.get();
             OwnerToken owner = ballot.request().owner();
@@ -376,6 +380,41 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
             }
             return reply;
         });
+    }
+
+    // ---- readers and tickets, which the formal model of one exclusive lock does not know
+
+    @Override
+    public boolean keepsReaders() {
+        return node.keepsReaders();
+    }
+
+    @Override
+    public boolean keepsTickets() {
+        return node.keepsTickets();
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
+        trace.followsNoMore();
+        return granting(ballot, () -> node.downgrade(ballot, writer));
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        trace.followsNoMore();
+        return granting(ballot, () -> node.resume(ballot, ticket));
+    }
+
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        trace.followsNoMore();
+        return write(() -> node.export(request));
+    }
+
+    @Override
+    public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        return down ? new CompletableFuture<>() : node.admin().readers(name, limit);
     }
 
     /** The operations on permits, without faults; requests for permits have them like others. */

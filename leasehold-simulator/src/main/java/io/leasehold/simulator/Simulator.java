@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs plans, finds failing seeds and minimises their plans.
@@ -23,14 +24,16 @@ public final class Simulator {
     private static final int MAX_SHRINKING_RUNS = 1_500;
 
     private final UnaryOperator<LockNode> variant;
+    private final LeaseKind kind;
 
-    private Simulator(UnaryOperator<LockNode> variant) {
+    private Simulator(UnaryOperator<LockNode> variant, LeaseKind kind) {
         this.variant = variant;
+        this.kind = kind;
     }
 
     /** Creates a simulator with unchanged nodes. */
     public static Simulator standard() {
-        return new Simulator(node -> node);
+        return new Simulator(node -> node, LeaseKind.LOCKS);
     }
 
     /**
@@ -39,17 +42,32 @@ public final class Simulator {
      * @param variant wraps each life of each node
      */
     public static Simulator over(UnaryOperator<LockNode> variant) {
-        return new Simulator(Objects.requireNonNull(variant, "variant"));
+        return new Simulator(Objects.requireNonNull(variant, "variant"), LeaseKind.LOCKS);
+    }
+
+    /** The same simulator, for leases of this kind. */
+    public Simulator of(LeaseKind other) {
+        return new Simulator(variant, Objects.requireNonNull(other, "other"));
+    }
+
+    /**
+     * The plan of a seed: that of {@link SimulationPlan#ofSeed}, with one node if no quorum keeps leases of this kind.
+     */
+    public SimulationPlan plan(long seed) {
+        SimulationPlan plan = SimulationPlan.ofSeed(seed);
+        return kind == LeaseKind.READERS || kind == LeaseKind.TICKETS ? plan.withOneNode() : plan;
     }
 
     /** Runs a plan. */
     public SimulationResult run(SimulationPlan plan) {
-        return new Simulation(plan, variant, null).run();
+        return run(plan, null);
     }
 
-    /** Runs a plan, and reports each event, fault and note as a line. */
-    public SimulationResult run(SimulationPlan plan, Consumer<String> trace) {
-        return new Simulation(plan, variant, trace).run();
+    /** Runs a plan, and reports each event, fault and note as a line, if there is a receiver. */
+    public SimulationResult run(SimulationPlan plan, @Nullable Consumer<String> trace) {
+        return kind == LeaseKind.LOCKS
+                ? new Simulation(plan, variant, trace).run()
+                : new KindSimulation(kind, plan, variant, trace).run();
     }
 
     /** The readable timeline of a run: faults, losses, beliefs of holders and accesses to the resource, by time. */
@@ -77,7 +95,7 @@ public final class Simulator {
     public SimulationReport run(long first, int runs) {
         SimulationReport.Sum sum = new SimulationReport.Sum();
         for (long seed = first; seed < first + runs && sum.failures() < ENOUGH_FAILURES; seed++) {
-            sum.add(run(SimulationPlan.ofSeed(seed)));
+            sum.add(run(plan(seed)));
         }
         return sum.report();
     }

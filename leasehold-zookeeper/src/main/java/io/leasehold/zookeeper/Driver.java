@@ -159,6 +159,12 @@ final class Driver implements SessionCalls.Opener {
         }
 
         @Override
+        public CompletableFuture<Void> write(String path, byte[] data, int version) {
+            return answer(written -> handle.setData(
+                    path, data, version, (rc, asked, context, stat) -> complete(written, rc, asked, () -> null), null));
+        }
+
+        @Override
         public CompletableFuture<Void> delete(String path) {
             return answer(deleted ->
                     handle.delete(path, -1, (rc, asked, context) -> complete(deleted, rc, asked, () -> null), null));

@@ -21,7 +21,7 @@ final class Failures implements TimedReplies.Errors {
 
     Failures(ZooKeeperUri uri) {
         this.ensemble = uri.toString();
-        this.tokenBase = uri.tokenBase();
+        this.tokenBase = uri.tokens().value();
         this.user = uri.user();
     }
 

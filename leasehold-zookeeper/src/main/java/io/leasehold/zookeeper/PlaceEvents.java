@@ -1,6 +1,7 @@
 package io.leasehold.zookeeper;
 
 import io.leasehold.LossCause;
+import io.leasehold.spi.OwnerToken;
 
 /** Receives the events of places in queues. */
 interface PlaceEvents {
@@ -10,6 +11,9 @@ interface PlaceEvents {
 
     /** The node was removed while the place held. */
     void taken(QueueEntry place, LossCause cause);
+
+    /** The place has another owner token from now on: that of a reader. */
+    void downgraded(QueueEntry place, OwnerToken former);
 
     /** Nothing of the place is left at the ensemble. */
     void over(QueueEntry place);

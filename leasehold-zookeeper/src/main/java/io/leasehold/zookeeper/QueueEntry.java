@@ -11,12 +11,13 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TokenRange;
+import io.leasehold.spi.toolkit.EntryData;
 import io.leasehold.spi.toolkit.EntryRequests;
 import io.leasehold.spi.toolkit.KeptUntil;
 import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.spi.toolkit.QueuePlace;
 import io.leasehold.spi.toolkit.Sending;
-import java.nio.charset.StandardCharsets;
+import io.leasehold.spi.toolkit.TokenBase;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -48,20 +49,31 @@ import org.jspecify.annotations.Nullable;
 final class QueueEntry {
 
     /** The parts that the places of a store share. */
-    record Shared(ZooKeeperUri uri, LockRuntime runtime, QueueHeads heads, Failures failures, PlaceEvents events) {}
+    record Shared(
+            ZooKeeperUri uri,
+            LockRuntime runtime,
+            TokenBase tokens,
+            QueueHeads heads,
+            Failures failures,
+            PlaceEvents events) {}
 
     private final Shared shared;
-    private final LockName name;
-    private final OwnerToken owner;
+    /** The id in the name of its node, which stays when the node becomes that of a reader. */
     private final String id;
     private final String lockPath;
-    private final byte[] data;
     private final long ttlNanos;
     private final QueuePlace<OwnNode.Made> place;
     private final AwaitedNode awaited;
+    private final NodesBefore before;
+    private final NodeDowngrade downgrade;
     private final EntryRequests requests;
     /** The time after which the store removes the node by itself, because no renewal and no request came. */
     private final KeptUntil kept;
+
+    /** The attempt that has the place: once it is downgraded, that of the reader. */
+    private volatile Attempt attempt;
+
+    private record Attempt(LockName name, OwnerToken owner, EntryData data) {}
 
     private @Nullable Session session;
     /** The node with which the place holds or is next in line, or last did so. */
@@ -77,13 +89,15 @@ final class QueueEntry {
 
     QueueEntry(Shared shared, AcquireRequest request) {
         this.shared = shared;
-        this.name = request.name();
-        this.owner = request.owner();
+        LockName name = request.name();
+        OwnerToken owner = request.owner();
+        this.attempt = new Attempt(name, owner, EntryData.of(name, owner, request.holderId()));
         this.id = owner.publicId();
         this.lockPath = shared.uri.chroot() + "/" + PlainName.of(name);
-        this.data = request.holderId().getBytes(StandardCharsets.UTF_8);
         this.ttlNanos = request.ttlNanos();
         this.place = new QueuePlace<>(name, shared.uri.toString());
+        this.before = new NodesBefore(shared.heads, lockPath, name.isRead());
+        this.downgrade = new NodeDowngrade(shared.runtime, place, this::downgraded);
         this.awaited = new AwaitedNode(place, this::woken);
         this.requests =
                 new EntryRequests(shared.runtime, this::remove, this::isGoneByItself, () -> shared.events.over(this));
@@ -91,11 +105,11 @@ final class QueueEntry {
     }
 
     LockName name() {
-        return name;
+        return attempt.name();
     }
 
     OwnerToken owner() {
-        return owner;
+        return attempt.owner();
     }
 
     synchronized boolean isIn(Session one) {
@@ -178,7 +192,7 @@ final class QueueEntry {
         if (own != null) {
             return in.proofFor(request)
                     .map(proof -> isFirst(own) && in.isConnected()
-                            ? grant(in, own, counted(proof))
+                            ? grant(in, own, counted(proof), ttlNanos)
                             : turn(request, in, own, looks))
                     .orElseGet(() -> confirm(request, in, own, looks));
         }
@@ -201,10 +215,11 @@ final class QueueEntry {
                 }
             }
             certain();
-            if (!request.isWaiting() && !queue.isEmpty()) {
-                return busy(in, queue);
+            if (request.isWaiting()) {
+                return make(request, in, looks);
             }
-            return make(request, in, looks);
+            return before.isBusy(in, queue)
+                    .thenCompose(isBusy -> isBusy ? busy(in, queue) : make(request, in, looks));
         });
     }
 
@@ -231,14 +246,15 @@ final class QueueEntry {
     private CompletableFuture<AcquireReply> make(AcquireRequest request, Session in, int looks) {
         long sentAtNanos = shared.runtime.nanoTime();
         CompletableFuture<SessionCalls.Created> making =
-                in.create(lockPath + "/" + Znodes.prefixFor(id), data, CreateMode.EPHEMERAL_SEQUENTIAL);
+                in.create(lockPath + "/" + Znodes.prefixFor(id), attempt.data().bytes(), CreateMode.EPHEMERAL_SEQUENTIAL);
         // Sent at once: it is answered after the creation, in the order that the leader gives to both.
         CompletableFuture<List<String>> listing = shared.heads.queueOf(in, lockPath, false);
         return making.handle((made, error) -> {
                     if (error == null) {
                         OwnNode.Made own = new OwnNode.Made(made.path(), made.czxid());
                         place.made(own);
-                        return listing.thenCompose(queue -> decide(request, in, own, queue, sentAtNanos, looks));
+                        return listing.thenCompose(queue -> view(in, queue, own))
+                                .thenCompose(view -> decide(request, in, own, view, sentAtNanos, looks));
                     }
                     if (Failures.isMissing(error)) {
                         return in.ensure(lockPath).thenCompose(nothing -> look(request, in, looks + 1));
@@ -259,9 +275,10 @@ final class QueueEntry {
     private CompletableFuture<AcquireReply> turn(AcquireRequest request, Session in, OwnNode.Made own, int looks) {
         return shared.heads
                 .queueOf(in, lockPath, false)
+                .thenCompose(queue -> view(in, queue, own))
                 // Check the proof again: the machine may have slept before the answer was read.
-                .thenCompose(queue -> in.proofFor(request)
-                        .map(proof -> decide(request, in, own, queue, counted(proof), looks))
+                .thenCompose(view -> in.proofFor(request)
+                        .map(proof -> decide(request, in, own, view, counted(proof), looks))
                         .orElseGet(() -> confirm(request, in, own, looks)));
     }
 
@@ -272,33 +289,38 @@ final class QueueEntry {
         CompletableFuture<List<String>> listing = shared.heads.queueOf(in, lockPath, false);
         return confirming.thenCompose(there -> {
             if (there.get(0)) {
-                return listing.thenCompose(queue -> decide(request, in, own, queue, sentAtNanos, looks));
+                return listing.thenCompose(queue -> view(in, queue, own))
+                        .thenCompose(view -> decide(request, in, own, view, sentAtNanos, looks));
             }
             place.gone();
             return look(request, in, looks + 1);
         });
     }
 
+    private CompletableFuture<NodesBefore.View> view(Session in, List<String> queue, OwnNode.Made own) {
+        return before.of(in, queue, own.path().substring(lockPath.length() + 1));
+    }
+
     private CompletableFuture<AcquireReply> decide(
-            AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, long fromNanos, int looks) {
-        int before = queue.indexOf(own.path().substring(lockPath.length() + 1));
-        if (before < 0) {
+            AcquireRequest request, Session in, OwnNode.Made own, NodesBefore.View view, long fromNanos, int looks) {
+        if (view.ours() < 0) {
             place.gone();
             return look(request, in, looks + 1);
         }
-        for (String child : queue) {
+        for (String child : view.queue()) {
             if (Znodes.belongsTo(child, id) && !own.path().endsWith(child)) {
                 return shared.heads
                         .delete(in, lockPath + "/" + child)
                         .thenCompose(nothing -> look(request, in, looks + 1));
             }
         }
-        if (before == 0) {
-            return grant(in, own, fromNanos);
+        String blocking = view.blocking();
+        if (blocking == null) {
+            return grant(in, own, fromNanos, ttlNanos);
         }
         return request.isWaiting()
-                ? queue(request, in, own, queue, before, looks)
-                : remove().thenCompose(nothing -> busy(in, queue));
+                ? queue(request, in, own, view, blocking, looks)
+                : remove().thenCompose(nothing -> busy(in, view.queue()));
     }
 
     private CompletableFuture<AcquireReply> busy(Session in, List<String> queue) {
@@ -310,12 +332,17 @@ final class QueueEntry {
     // ---- waiting
 
     private CompletableFuture<AcquireReply> queue(
-            AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, int ours, int looks) {
-        String before = lockPath + "/" + queue.get(ours - 1);
-        boolean isNext = ours == 1;
+            AcquireRequest request,
+            Session in,
+            OwnNode.Made own,
+            NodesBefore.View view,
+            String blocking,
+            int looks) {
+        boolean isReader = attempt.data().isReader();
+        boolean isNext = view.ours() == 1 && !isReader;
         isSecond(isNext ? own : null);
-        awaited.await(in, before);
-        CompletableFuture<SessionCalls.Node> reading = in.read(before, true);
+        awaited.await(in, lockPath + "/" + blocking);
+        CompletableFuture<SessionCalls.Node> reading = in.read(lockPath + "/" + blocking, true);
         if (isNext) {
             // Then the removal of the only node before it shows that it is first.
             ownNode(in, own).watch();
@@ -328,9 +355,13 @@ final class QueueEntry {
                                 ? look(request, in, looks)
                                 : CompletableFuture.<AcquireReply>failedFuture(error);
                     }
-                    CompletableFuture<Optional<Holder>> head = isNext
+                    if (isReader && QueueHeads.isReader(found)) {
+                        awaited.forget(in); // Its writer has become a reader in the meantime, and stays one.
+                        return look(request, in, looks);
+                    }
+                    CompletableFuture<Optional<Holder>> head = view.queue().get(0).equals(blocking)
                             ? done(Optional.of(shared.heads.holder(found)))
-                            : shared.heads.holderOf(in, lockPath + "/" + queue.get(0));
+                            : shared.heads.holderOf(in, lockPath + "/" + view.queue().get(0));
                     return head.thenApply(holder -> place.queued(holder.orElse(null), shared.runtime.nanoTime()));
                 })
                 .thenCompose(next -> next);
@@ -365,37 +396,64 @@ final class QueueEntry {
 
     // ---- holding
 
-    private CompletableFuture<AcquireReply> grant(Session in, OwnNode.Made own, long fromNanos) {
-        long token = shared.uri.tokenBase() + own.czxid();
-        UnsafeStoreException refusal = shared.failures.refusal(name, token, ttlNanos, in.timeoutNanos());
-        if (refusal != null) {
-            return remove().thenApply(nothing -> new AcquireReply.Failed(FailureKind.PERMANENT, refusal, 0));
-        }
+    private CompletableFuture<AcquireReply> grant(Session in, OwnNode.Made own, long fromNanos, long forNanos) {
+        UnsafeStoreException refusal = shared.failures.refusal(name(), token(own), forNanos, in.timeoutNanos());
+        return refusal != null
+                ? remove().thenApply(nothing -> new AcquireReply.Failed(FailureKind.PERMANENT, refusal, 0))
+                : done(granted(in, own, fromNanos, forNanos));
+    }
+
+    private long token(OwnNode.Made own) {
+        return shared.tokens.token(own.czxid(), attempt.data().generation());
+    }
+
+    private AcquireReply granted(Session in, OwnNode.Made own, long fromNanos, long forNanos) {
         // A session is marked as ended before the places that hold in it are notified.
         if (in.isEnded()) {
-            return done(place.givenUp("its session is over"));
+            return place.givenUp("its session is over");
         }
         if (!place.isHeldWith(own) && isKnownToBeGone(own)) {
             place.gone();
-            return done(place.givenUp("its node was removed by force"));
+            return place.givenUp("its node was removed by force");
         }
         switch (place.granted(own)) {
             case OVER -> {
-                return done(takenBack());
+                return takenBack();
             }
             case BEGUN -> {
-                kept.exactly(fromNanos + ttlNanos);
+                kept.exactly(fromNanos + forNanos);
                 ownNode(in, own).begin();
                 if (!place.isHeldWith(own)) {
                     // The loss was already reported, when no holder existed. The engine would believe a grant after it.
-                    return done(place.givenUp("its node was removed at its turn"));
+                    return place.givenUp("its node was removed at its turn");
                 }
             }
-            case HELD -> kept.atLeast(fromNanos + ttlNanos);
+            case HELD -> kept.atLeast(fromNanos + forNanos);
         }
         Grant grant = new Grant(
-                owner, TokenRange.of(token, 1), in.countedFromNanos(fromNanos, ttlNanos), Incarnation.DURABLE);
-        return done(new AcquireReply.Granted(grant, List.of()));
+                owner(), TokenRange.of(token(own), 1), in.countedFromNanos(fromNanos, forNanos), Incarnation.DURABLE);
+        return new AcquireReply.Granted(grant, List.of());
+    }
+
+    /** Makes the node that of a reader, if the place holds as a writer, or as this reader. */
+    CompletableFuture<AcquireReply> downgrade(AcquireRequest request) {
+        return requests.inTurn(() -> {
+            Session in = session();
+            return in == null || in.isEnded()
+                    ? done(new AcquireReply.Busy(null, 0, List.of()))
+                    : downgrade.ask(request, in);
+        });
+    }
+
+    private AcquireReply downgraded(AcquireRequest request, EntryData data, OwnNode.Made own, long provenAtNanos) {
+        Session in = session();
+        if (in == null || !place.isHeldWith(own)) {
+            return takenBack();
+        }
+        OwnerToken former = owner();
+        attempt = new Attempt(request.name(), request.owner(), data);
+        shared.events.downgraded(this, former);
+        return granted(in, own, provenAtNanos, request.ttlNanos());
     }
 
     /** Whether the removal of the node was reported, which nothing that was read before takes back. */

@@ -1,8 +1,9 @@
 package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
-import io.leasehold.spi.toolkit.ForeignText;
+import io.leasehold.spi.toolkit.EntryData;
 import io.leasehold.spi.toolkit.InTurn;
+import io.leasehold.spi.toolkit.TokenBase;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -11,10 +12,10 @@ import java.util.concurrent.CompletableFuture;
 /** Reads the queues of any client: the holder at the head, and the nodes that carry an id. */
 final class QueueHeads {
 
-    private final long tokenBase;
+    private final TokenBase tokens;
 
-    QueueHeads(long tokenBase) {
-        this.tokenBase = tokenBase;
+    QueueHeads(TokenBase tokens) {
+        this.tokens = tokens;
     }
 
     /**
@@ -34,16 +35,39 @@ final class QueueHeads {
                 : CompletableFuture.failedFuture(error));
     }
 
-    /** The holder with this node, or empty if the node is gone. */
-    CompletableFuture<Optional<Holder>> holderOf(Session session, String path) {
-        return unlessMissing(session.read(path, false).thenApply(node -> Optional.of(holder(node))), Optional.empty());
+    static EntryData data(SessionCalls.Node node) {
+        return EntryData.read(node.data());
     }
 
+    /** Whether the node says that it is a reader's; every other node is a writer's. */
+    static boolean isReader(SessionCalls.Node node) {
+        return data(node).isReader();
+    }
+
+    /** The node with this path, or empty if it is gone. */
+    CompletableFuture<Optional<SessionCalls.Node>> entryOf(Session session, String path) {
+        return unlessMissing(session.read(path, false).thenApply(Optional::of), Optional.empty());
+    }
+
+    /** The holder of the lock with this first node, or empty if the node is gone. Readers are not told apart. */
+    CompletableFuture<Optional<Holder>> holderOf(Session session, String path) {
+        return entryOf(session, path).thenApply(found -> found.map(this::holder));
+    }
+
+    /** The holder of the lock with this first node. Readers are not told apart. */
     Holder holder(SessionCalls.Node node) {
+        return isReader(node)
+                ? new Holder(Holder.READERS, null, OptionalLong.empty(), Holder.Ends.WITH_SESSION)
+                : one(node);
+    }
+
+    /** The client with this node. */
+    Holder one(SessionCalls.Node node) {
+        EntryData data = data(node);
         return new Holder(
-                ForeignText.holderId(node.data()),
+                data.holderId(),
                 null,
-                OptionalLong.of(tokenBase + node.czxid()),
+                OptionalLong.of(tokens.token(node.czxid(), data.generation())),
                 node.session() == 0 ? Holder.Ends.NEVER : Holder.Ends.WITH_SESSION);
     }
 

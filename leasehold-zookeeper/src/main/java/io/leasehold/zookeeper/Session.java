@@ -354,6 +354,11 @@ final class Session {
         return TimeLimit.start(() -> calls.read(path, watch));
     }
 
+    /** Replaces the data of a node that has this version. */
+    CompletableFuture<Void> write(String path, byte[] data, int version) {
+        return proving(() -> calls.write(path, data, version));
+    }
+
     CompletableFuture<Void> delete(String path) {
         return TimeLimit.start(() -> calls.delete(path));
     }

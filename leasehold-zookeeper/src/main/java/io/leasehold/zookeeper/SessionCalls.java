@@ -49,6 +49,9 @@ interface SessionCalls {
     /** Reads a node. With a watch, the next event of the node is reported if the node exists. */
     CompletableFuture<Node> read(String path, boolean watch);
 
+    /** Replaces the data of a node that has this version. */
+    CompletableFuture<Void> write(String path, byte[] data, int version);
+
     CompletableFuture<Void> delete(String path);
 
     /**

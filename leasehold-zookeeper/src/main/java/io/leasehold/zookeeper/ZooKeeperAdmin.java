@@ -44,6 +44,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
     private final Sessions sessions;
     private final TimedReplies replies;
     private final QueueHeads heads;
+    private final NodeQueues queues;
     private final TokenBase base;
 
     ZooKeeperAdmin(ZooKeeperUri uri, LockRuntime runtime, Sessions sessions, TimedReplies replies) {
@@ -51,16 +52,13 @@ final class ZooKeeperAdmin implements StoreAdmin {
         this.runtime = runtime;
         this.sessions = sessions;
         this.replies = replies;
-        this.heads = new QueueHeads(uri.tokenBase());
-        this.base = new TokenBase(uri.tokenBase(), uri.toString());
+        this.heads = new QueueHeads(uri.tokens());
+        this.queues = new NodeQueues(uri, heads);
+        this.base = uri.tokens();
     }
 
     private CompletableFuture<Session> session() {
         return sessions.forTtl(SESSION_TTL_NANOS);
-    }
-
-    private String lockPath(LockName name) {
-        return uri.chroot() + "/" + PlainName.of(name);
     }
 
     // ---- before use
@@ -108,16 +106,12 @@ final class ZooKeeperAdmin implements StoreAdmin {
 
     /** Removes the nodes of this owner token; completes with whether it held one of the locks. */
     CompletableFuture<Boolean> removeOwner(List<LockName> names, OwnerToken owner) {
-        return session()
-                .thenCompose(session ->
-                        InTurn.any(names, name -> heads.removeAll(session, lockPath(name), owner.publicId())));
+        return session().thenCompose(session -> queues.removeOwner(session, names, owner));
     }
 
-    /** Whether this owner token stands at the head of the queue. */
+    /** Whether this owner token holds the lock. */
     CompletableFuture<Boolean> holds(LockName name, OwnerToken owner) {
-        return session()
-                .thenCompose(session -> heads.queueOf(session, lockPath(name), true))
-                .thenApply(queue -> !queue.isEmpty() && Znodes.belongsTo(queue.get(0), owner.publicId()));
+        return session().thenCompose(session -> queues.holds(session, name, owner));
     }
 
     // ---- looking
@@ -131,39 +125,54 @@ final class ZooKeeperAdmin implements StoreAdmin {
     }
 
     private CompletableFuture<Optional<HeldLock>> head(Session session, LockName name, boolean latest) {
-        return heads.queueOf(session, lockPath(name), latest).thenCompose(queue -> {
-            if (queue.isEmpty()) {
-                return CompletableFuture.completedFuture(Optional.empty());
-            }
-            return heads.holderOf(session, lockPath(name) + "/" + queue.get(0))
-                    .thenCompose(holder -> holder.isPresent()
-                            ? CompletableFuture.completedFuture(Optional.of(new HeldLock(name, holder.get())))
-                            : head(session, name, latest));
-        });
+        return queues.holders(session, name, latest)
+                .thenApply(found -> holder(found.holding()).map(holder -> new HeldLock(name, holder)));
     }
 
-    /** The waiters behind the head; one that leaves during the read is left out. */
+    /** The holder with these nodes: readers are one holder, with the largest token. */
+    private Optional<Holder> holder(List<NodeQueues.Entry> holding) {
+        if (holding.isEmpty()) {
+            return Optional.empty();
+        }
+        NodeQueues.Entry last = holding.get(holding.size() - 1);
+        Holder holder = heads.one(last.node());
+        return Optional.of(
+                last.isReader()
+                        ? new Holder(Holder.READERS, null, holder.fencingToken(), holder.ends())
+                        : holder);
+    }
+
+    @Override
+    public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        return replies.orFail(
+                "list of the readers of \"" + name + "\"",
+                LIMIT_NANOS,
+                () -> session()
+                        .thenCompose(session -> queues.holders(session, name, true))
+                        .thenApply(found -> found.holding().stream()
+                                .filter(NodeQueues.Entry::isReader)
+                                .limit(limit)
+                                .map(reader -> heads.one(reader.node()))
+                                .toList()));
+    }
+
+    /** The waiters behind the holders; one that leaves during the read is left out. */
     @Override
     public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return replies.orFail(
                 "list of the waiters of \"" + name + "\"",
                 LIMIT_NANOS,
                 () -> session()
-                        .thenCompose(session -> heads.queueOf(session, lockPath(name), true)
-                                .thenCompose(queue -> behind(session, lockPath(name), queue, limit))));
-    }
-
-    private CompletableFuture<List<QueuedWaiter>> behind(Session session, String lock, List<String> queue, int limit) {
-        List<CompletableFuture<Optional<Holder>>> asked = queue.stream()
-                .skip(1)
-                .limit(limit)
-                .map(node -> heads.holderOf(session, lock + "/" + node))
-                .toList();
-        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
-                .thenApply(nothing -> asked.stream()
-                        .flatMap(one -> one.join().stream())
-                        .map(waiter -> new QueuedWaiter(waiter.id(), null))
-                        .toList());
+                        .thenCompose(session -> queues.holders(session, name, true)
+                                .thenCompose(found -> InTurn.some(
+                                        found.waiting(),
+                                        AT_ONCE,
+                                        limit,
+                                        node -> heads.entryOf(session, queues.lockPath(name) + "/" + node))))
+                        .thenApply(found -> found.stream()
+                                .map(waiter ->
+                                        new QueuedWaiter(QueueHeads.data(waiter).holderId(), null))
+                                .toList()));
     }
 
     /**
@@ -192,31 +201,33 @@ final class ZooKeeperAdmin implements StoreAdmin {
 
     // ---- repairing
 
-    /** Deletes the node at the head. Then the next node in the queue holds, with a larger token. */
+    /** Deletes the nodes that hold. Then the next ones in the queue hold, with larger tokens. */
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return replies.orFail(
                 "forced release of \"" + name + "\"",
                 LIMIT_NANOS,
-                () -> session().thenCompose(session -> deleteHead(session, lockPath(name), holderId)));
+                () -> session().thenCompose(session -> deleteHolders(session, name, holderId)));
     }
 
-    private CompletableFuture<Boolean> deleteHead(Session session, String lockPath, @Nullable String holderId) {
-        return heads.queueOf(session, lockPath, true).thenCompose(queue -> {
-            if (queue.isEmpty()) {
+    private CompletableFuture<Boolean> deleteHolders(Session session, LockName name, @Nullable String holderId) {
+        return queues.holders(session, name, true).thenCompose(found -> {
+            List<NodeQueues.Entry> holding = found.holding();
+            boolean all = holderId == null
+                    || (holderId.equals(Holder.READERS)
+                            && holding.stream().allMatch(NodeQueues.Entry::isReader));
+            List<NodeQueues.Entry> meant = holding.stream()
+                    .filter(entry -> all
+                            || QueueHeads.data(entry.node()).holderId().equals(holderId))
+                    .toList();
+            if (meant.isEmpty()) {
                 return CompletableFuture.completedFuture(false);
             }
-            String head = lockPath + "/" + queue.get(0);
-            return heads.holderOf(session, head).thenCompose(holder -> {
-                if (holder.isPresent() && holderId != null && !holder.get().id().equals(holderId)) {
-                    return CompletableFuture.completedFuture(false);
-                }
-                // If the head has left by itself, the next node holds.
-                return heads.delete(session, head)
-                        .thenCompose(deleted -> deleted
-                                ? CompletableFuture.completedFuture(true)
-                                : deleteHead(session, lockPath, holderId));
-            });
+            // If they have left by themselves, the next ones hold.
+            return InTurn.any(meant, entry -> heads.delete(session, queues.lockPath(name) + "/" + entry.name()))
+                    .thenCompose(deleted -> deleted
+                            ? CompletableFuture.completedFuture(true)
+                            : deleteHolders(session, name, holderId));
         });
     }
 }

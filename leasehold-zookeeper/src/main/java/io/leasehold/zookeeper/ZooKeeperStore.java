@@ -1,6 +1,7 @@
 package io.leasehold.zookeeper;
 
 import io.leasehold.Guarantees;
+import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireReply;
@@ -25,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Locks in ZooKeeper: the operations of the SPI on {@linkplain QueueEntry places} in queues, and on the
@@ -64,8 +66,8 @@ final class ZooKeeperStore implements LockStore {
 
     /** Passes events of places and sessions on to the engine. */
     private final class Places implements PlaceEvents, Session.Listener {
-        private final QueueHeads heads = new QueueHeads(uri.tokenBase());
-        private final QueueEntry.Shared shared = new QueueEntry.Shared(uri, runtime, heads, failures, this);
+        private final QueueHeads heads = new QueueHeads(uri.tokens());
+        private final QueueEntry.Shared shared = new QueueEntry.Shared(uri, runtime, uri.tokens(), heads, failures, this);
 
         QueueEntry make(AcquireRequest request) {
             return new QueueEntry(shared, request);
@@ -80,6 +82,12 @@ final class ZooKeeperStore implements LockStore {
         public void taken(QueueEntry place, LossCause cause) {
             byOwner.remove(place.owner(), place);
             lost(place, cause);
+        }
+
+        @Override
+        public void downgraded(QueueEntry place, OwnerToken former) {
+            byOwner.put(place.owner(), place);
+            byOwner.remove(former, place);
         }
 
         @Override
@@ -175,7 +183,7 @@ final class ZooKeeperStore implements LockStore {
         List<CompletableFuture<Void>> asked = new ArrayList<>();
         for (int i = 0; i < answers.length; i++) {
             RenewBatch.Item item = batch.items().get(i);
-            QueueEntry place = byOwner.get(item.owner());
+            QueueEntry place = known(item.owner(), List.of(item.name()));
             Session session = place == null ? null : place.session();
             String node = place == null ? null : place.heldNode();
             if (place == null) {
@@ -271,9 +279,31 @@ final class ZooKeeperStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        QueueEntry place = byOwner.get(request.owner());
+        QueueEntry place = known(request.owner(), request.names());
         return replies.release(
                 request, () -> place != null ? place.end() : admin.removeOwner(request.names(), request.owner()));
+    }
+
+    /** The place of this owner token, if it is one of these locks, as the writer or the reader that the name says. */
+    private @Nullable QueueEntry known(OwnerToken owner, List<LockName> names) {
+        QueueEntry place = byOwner.get(owner);
+        return place != null && names.contains(place.name()) ? place : null;
+    }
+
+    @Override
+    public boolean keepsReaders() {
+        return uri.readers();
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        return replies.acquire(request, () -> {
+            QueueEntry reader = byOwner.get(request.owner());
+            QueueEntry place = reader != null ? reader : byOwner.get(writer);
+            return place != null
+                    ? place.downgrade(request)
+                    : CompletableFuture.completedFuture(new AcquireReply.Busy(null, 0, List.of()));
+        });
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.StoreAddress;
+import io.leasehold.spi.toolkit.TokenBase;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -19,7 +20,7 @@ final class ZooKeeperUri {
             "zk://[user:password@]host[:port],host…[/chroot]",
             2181,
             List.of(
-                    "tokenBase",
+                    "tokenBase", "readers",
                     "sessionTimeout",
                     "tickTime",
                     "tls",
@@ -53,7 +54,7 @@ final class ZooKeeperUri {
         if (user != null && user.indexOf(':') >= 0) {
             throw address.refused("a user of digest authentication cannot contain ':'");
         }
-        tokenBase();
+        tokens();
         tickTime();
         sessionTimeout();
         address.checkTls(List.of("ca", "identity"), List.of("caPassword", "identityPassword"));
@@ -101,9 +102,14 @@ final class ZooKeeperUri {
         return address.user();
     }
 
-    /** The number that is added to a zxid to make a fencing token. */
-    long tokenBase() {
-        return address.tokenBase();
+    /** Whether locks may have readers. */
+    boolean readers() {
+        return address.flag("readers");
+    }
+
+    /** The rule by which zxids become fencing tokens. */
+    TokenBase tokens() {
+        return new TokenBase(address.tokenBase(), readers(), toString());
     }
 
     /** The ensemble's tick: the longest time by which the leader's knowledge of a session lags behind a follower's. */

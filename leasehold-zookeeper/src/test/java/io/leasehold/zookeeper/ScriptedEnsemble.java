@@ -51,6 +51,7 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
     CompletableFuture<Void> toClose = CompletableFuture.completedFuture(null);
 
     private final Map<String, Integer> sequences = new HashMap<>();
+    private final Map<String, Integer> versions = new HashMap<>();
     private final Map<String, Deque<KeeperException.Code>> failures = new HashMap<>();
     private final Map<String, Deque<Throwable>> thrown = new HashMap<>();
     private final Set<String> lost = new HashSet<>();
@@ -286,6 +287,21 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
                     watched.add(path);
                 }
                 return node;
+            });
+        }
+
+        @Override
+        public CompletableFuture<Void> write(String path, byte[] data, int version) {
+            return call("write", path, () -> {
+                Node node = require(path);
+                if (versions.getOrDefault(path, 0) != version) {
+                    throw KeeperException.create(KeeperException.Code.BADVERSION, path);
+                }
+                zxid++;
+                versions.merge(path, 1, Integer::sum);
+                nodes.put(path, new Node(data, node.czxid(), node.session()));
+                event(path, Watcher.Event.EventType.NodeDataChanged);
+                return null;
             });
         }
 

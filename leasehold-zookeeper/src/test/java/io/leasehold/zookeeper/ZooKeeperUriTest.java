@@ -68,7 +68,7 @@ class ZooKeeperUriTest {
         assertThat(uri.servers()).containsExactly("h1:2181", "[::1]:2182");
         assertThat(uri.credentials()).isEqualTo("me:s@cret");
         assertThat(uri.user()).isEqualTo("me");
-        assertThat(uri.tokenBase()).isEqualTo(7);
+        assertThat(uri.tokens().value()).isEqualTo(7);
         assertThat(uri.chroot()).isEqualTo("/a/b");
     }
 
@@ -78,7 +78,7 @@ class ZooKeeperUriTest {
         assertThat(uri.chroot()).isEqualTo("/leasehold");
         assertThat(uri.credentials()).isNull();
         assertThat(uri.user()).isNull();
-        assertThat(uri.tokenBase()).isZero();
+        assertThat(uri.tokens().value()).isZero();
         assertThat(uri.tickTime()).isEqualTo(Duration.ofSeconds(2));
         assertThat(uri.sessionTimeout()).isNull();
         assertThat(uri.tls()).isFalse();

@@ -44,6 +44,7 @@ public final class EtcdModel implements QueueModel {
     private final Map<ByteSequence, Key> keys = new LinkedHashMap<>();
     private final Map<Long, LiveLease> leases = new LinkedHashMap<>();
     private final Map<ByteSequence, Long> deletedAt = new HashMap<>();
+    private final Map<ByteSequence, Long> writtenAt = new HashMap<>();
     private final List<LiveWatch> watches = new ArrayList<>();
     private long revision = 1;
     private long leaseNumber = 100;
@@ -62,7 +63,7 @@ public final class EtcdModel implements QueueModel {
         }
     }
 
-    private record LiveWatch(QueueWire wire, ByteSequence key, Consumer<EtcdCalls.Heard> events) {}
+    private record LiveWatch(QueueWire wire, ByteSequence key, boolean changes, Consumer<EtcdCalls.Heard> events) {}
 
     /** Creates an empty cluster. */
     public EtcdModel(QueueRun run) {
@@ -99,6 +100,24 @@ public final class EtcdModel implements QueueModel {
 
     private Optional<KeyValue> first(ByteSequence queue) {
         return queue(queue).stream().findFirst().map(EtcdModel::shown);
+    }
+
+    private EtcdCalls.Front front(ByteSequence queue, int most) {
+        return new EtcdCalls.Front(
+                queue(queue).stream().limit(most).map(EtcdModel::shown).toList(), revision);
+    }
+
+    /** Replaces a key that is there. */
+    private void write(Key next) {
+        putUnder(next.lease(), next.key());
+        revision++;
+        keys.put(next.key(), next);
+        writtenAt.put(next.key(), revision);
+        for (LiveWatch watch : List.copyOf(watches)) {
+            if (watch.changes() && watch.key().equals(next.key())) {
+                watch.wire().tell(() -> watch.events().accept(EtcdCalls.Heard.CHANGED));
+            }
+        }
     }
 
     private boolean isStill(ByteSequence key, long createRevision) {
@@ -317,7 +336,8 @@ public final class EtcdModel implements QueueModel {
         }
 
         @Override
-        public CompletableFuture<Made> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue) {
+        public CompletableFuture<Made> make(
+                ByteSequence key, ByteSequence value, long lease, ByteSequence queue, int most) {
             return call(() -> {
                 if (!keys.containsKey(key)) {
                     putUnder(lease, key);
@@ -326,29 +346,38 @@ public final class EtcdModel implements QueueModel {
                     keys.put(key, new Key(key, value, ++revision, lease));
                 }
                 return new Made(
-                        Optional.of(shown(java.util.Objects.requireNonNull(keys.get(key)))),
-                        EtcdModel.this.first(queue),
-                        revision);
+                        Optional.of(shown(java.util.Objects.requireNonNull(keys.get(key)))), front(queue, most));
             });
         }
 
         @Override
-        public CompletableFuture<Looked> look(ByteSequence key, long createRevision, ByteSequence queue) {
+        public CompletableFuture<Looked> look(ByteSequence key, long createRevision, ByteSequence queue, int most) {
             return call(() -> isStill(key, createRevision)
-                    ? new Looked(true, EtcdModel.this.first(queue), revision)
-                    : new Looked(false, Optional.empty(), revision));
+                    ? new Looked(true, front(queue, most))
+                    : new Looked(false, front(queue, 0)));
         }
 
         @Override
         public CompletableFuture<Looked> move(ByteSequence key, long createRevision, ByteSequence value, long lease) {
             return call(() -> {
-                boolean is = isStill(key, createRevision);
+                Key found = keys.get(key);
+                boolean is = isStill(key, createRevision) && found.value().equals(value);
                 if (is) {
-                    putUnder(lease, key);
-                    revision++;
-                    keys.put(key, new Key(key, value, createRevision, lease));
+                    write(new Key(key, value, createRevision, lease));
                 }
-                return new Looked(is, Optional.empty(), revision);
+                return new Looked(is, front(key, 0));
+            });
+        }
+
+        @Override
+        public CompletableFuture<Found> change(
+                ByteSequence key, long createRevision, ByteSequence from, ByteSequence to, long lease) {
+            return call(() -> {
+                Key found = keys.get(key);
+                if (isStill(key, createRevision) && found.value().equals(from)) {
+                    write(new Key(key, to, createRevision, lease));
+                }
+                return new Found(Optional.ofNullable(keys.get(key)).map(EtcdModel::shown), revision);
             });
         }
 
@@ -370,13 +399,16 @@ public final class EtcdModel implements QueueModel {
         }
 
         @Override
-        public Watching watch(ByteSequence key, long fromRevision, Consumer<Heard> events) {
-            LiveWatch watch = new LiveWatch(wire, key, events);
+        public Watching watch(ByteSequence key, long fromRevision, boolean changes, Consumer<Heard> events) {
+            LiveWatch watch = new LiveWatch(wire, key, changes, events);
             boolean[] closed = {false};
             wire.ask(() -> {
                 Long gone = deletedAt.get(key);
+                Long written = writtenAt.get(key);
                 if (gone != null && gone >= fromRevision) {
                     wire.tell(() -> events.accept(Heard.DELETED));
+                } else if (changes && written != null && written >= fromRevision) {
+                    wire.tell(() -> events.accept(Heard.CHANGED));
                 }
                 if (!closed[0]) {
                     watches.add(watch);

@@ -104,6 +104,11 @@ final class RedisPermits implements StorePermits {
     }
 
     @Override
+    public boolean takesSeveral() {
+        return true;
+    }
+
+    @Override
     public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
         return inspect(name, replies::inspect);
     }

@@ -41,12 +41,21 @@ public final class PermitReplies {
         return switch (text(reply, 0)) {
             case "yes" -> {
                 decoder.heed(reply);
-                yield new NodeReply.Yes(incarnation, Long.parseLong(text(reply, 1)), number(reply, 2));
+                yield new NodeReply.Yes(incarnation, Long.parseLong(text(reply, 1)), slots(reply));
             }
             case "count" -> refused(new PermitCountException(permits, node, permits.permitCount(), number(reply, 2)));
             case "lock" -> refused(nameOfALock(what));
             default -> decoder.acquire(reply, incarnation, what);
         };
+    }
+
+    /** The slots, up to the text that an error was met besides. */
+    private static List<Integer> slots(List<?> reply) {
+        List<Integer> slots = new ArrayList<>();
+        for (int i = 2; i < reply.size() && !text(reply, i).equals("besides"); i++) {
+            slots.add(number(reply, i));
+        }
+        return slots;
     }
 
     private LockStoreException nameOfALock(Object what) {

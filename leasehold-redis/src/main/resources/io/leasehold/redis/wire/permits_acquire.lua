@@ -1,6 +1,7 @@
 -- permits_acquire.lua, Leasehold wire format 2
--- Proposes a ballot for a permit: one of the numbered slots of a name. The caller gets the slot that it already holds, or else
--- the lowest free one, if the ballot exceeds the floor and no client waits before it; otherwise it may join the queue.
+-- Proposes a ballot for permits: numbered slots of a name, as many as tokens are reserved, all or none. The caller gets the
+-- slots that it already holds, or else the lowest free ones, if the ballot exceeds the floor and no client waits before it;
+-- otherwise it may join the queue. The slots have the tokens from candidate on, in ascending order.
 --
 -- KEYS (all in one slot of a Cluster)
 --   1  permits: the record, see shared/permits.lua
@@ -11,17 +12,17 @@
 --   2  holder id
 --   3  ttl in ms
 --   4  candidate: the fencing token proposed
---   5  last: candidate + reserve - 1
+--   5  last: candidate + the number of permits wanted - 1
 --   6  count: the number of permits that the caller states
 --   7  place in ms, 8  channel, 9  claim in ms: as in acquire.lua; absent: the caller does not wait
 -- Replies (numbers are decimal strings; now is TIME in us)
---   {"yes", now, slot}                     the slot is the caller's, fence = last
+--   {"yes", now, slot, ...}                the slots are the caller's, fence = last
 --   {"count", now, kept}                   the record has another number of permits
 --   {"lock", now}                          an exclusive lock of this name is held, or was used a moment ago
 --   {"stale", now, floor}, {"refused", now, limit}: as acquire.lua
---   {"held", now, "lock", text, left}      no slot is free, or others wait before the caller; it is not in the queue
+--   {"held", now, "lock", text, left}      too few slots are free, or others wait before the caller; it is not in the queue
 --   {"queued", now, "lock", text, left}    the same; the caller is in the queue
---       text is "<token>:<holder id>" of the hold that ends first, left its time in ms. If a slot is free, but others wait before
+--       text is "<token>:<holder id>" of the hold that ends first, left its time in ms. If enough are free, but others wait before
 --       the caller, they are {"held", now, "ahead", "", "-1"} and so on. The script first hands free slots to the first waiters.
 --   {"broken", now, key, type}, {"version", now, key, theirs, ours}: as acquire.lua
 --   A reply may end with "besides", error: the command that was refused while others were served
@@ -56,6 +57,14 @@ local queued = redis.call('MGET', QUEUED)[1]
 
 -- shared: join
 
+local function yes(slots)
+  local answer = {'yes', digits(now)}
+  for _, slot in ipairs(slots) do
+    answer[#answer + 1] = digits(slot)
+  end
+  return with_refusal(answer)
+end
+
 if not read_permits() then
   return not_permits()
 end
@@ -74,12 +83,12 @@ if last > limit then
   return {'refused', digits(now), digits(limit)}
 end
 
-local own = slot_of(owner)
-local hold = {owner = owner, token = digits(candidate), ends = now + tonumber(ARGV[3]) * 1000, holder = ARGV[2]}
+local own = slots_of(owner)
+local wanted, ends = last - candidate + 1, now + tonumber(ARGV[3]) * 1000
 if own then
-  hold.ends = math.max(hold.ends, held[own].ends)
-  held[own], fence = hold, last
-  if not write_permits(digits(own), hold_text(hold), 'fence', digits(last)) then
+  local fields = hold_slots(own, owner, candidate, math.max(ends, held[own[1]].ends), ARGV[2])
+  fence = last
+  if not write_permits('fence', digits(last), unpack(fields)) then
     return refusal
   end
   -- The holder no longer waits.
@@ -87,7 +96,7 @@ if own then
     forget(owner)
     write_queue()
   end
-  return with_refusal({'yes', digits(now), digits(own)})
+  return yes(own)
 end
 
 if not read_queue() then
@@ -96,24 +105,23 @@ end
 if count == 0 then
   count, version = stated, stated
 end
-local slot = serve_permits(owner)
-if slot and candidate <= fence then
+local slots = serve_permits(owner, wanted)
+if slots and candidate <= fence then
   -- Others were served with larger tokens.
   clean_permits()
   write_queue()
   return with_refusal({'stale', digits(now), digits(fence)})
-elseif slot then
-  held[slot], fence = hold, last
-  local field = digits(slot)
-  redis.call('HSET', PERMITS, field, hold_text(hold), 'fence', digits(last), 'count', count_text())
-  outworn[field] = nil
+elseif slots then
+  local fields = hold_slots(slots, owner, candidate, ends, ARGV[2])
+  fence = last
+  redis.call('HSET', PERMITS, 'fence', digits(last), 'count', count_text(), unpack(fields))
   expire()
   forget(owner)
   -- A waiter that was only woken has stopped the hand-over of further free slots.
   serve_permits('')
   clean_permits()
   write_queue()
-  return with_refusal({'yes', digits(now), field})
+  return yes(slots)
 end
 if refusal then
   clean_permits()
@@ -142,7 +150,7 @@ local first
 for _, other in pairs(held) do
   first = first and first.ends <= other.ends and first or other
 end
-if not first or lowest_free() then
+if not first or lowest_free(wanted) then
   return with_refusal({answer, digits(now), 'ahead', '', '-1'})
 end
 local left = digits(math.ceil((first.ends - now) / 1000))

@@ -1,6 +1,6 @@
 -- permits_force_release.lua, Leasehold wire format 2
--- Frees a slot on behalf of an operator. It also raises the fence to TIME, so that a resource that checks tokens refuses the old
--- holder once a new one has used it. Hands the slot to the first waiter.
+-- Frees a slot on behalf of an operator, with all slots of its owner token. It also raises the fence to TIME, so that a resource
+-- that checks tokens refuses the old holder once a new one has used it. Hands the slots to the first waiters.
 --
 -- KEYS (all in one slot of a Cluster)
 --   1  permits, 2  queued, 3  behind, 4  wanted: as in permits_acquire.lua
@@ -42,8 +42,7 @@ local hold = held[slot]
 if not hold or (ARGV[2] ~= '' and ARGV[2] ~= hold.holder) then
   return {'none'}
 end
-redis.call('HDEL', PERMITS, digits(slot))
-held[slot] = nil
+free_slots(hold.owner)
 fence = math.max(fence, now)
 write_permits('fence', digits(fence))
 if read_queue() then

@@ -1,5 +1,5 @@
 -- permits_release.lua, Leasehold wire format 2
--- Ends an owner token: removes its place in the queue, frees the slot that it holds, and raises the fence of all slots to its
+-- Ends an owner token: removes its place in the queue, frees the slots that it holds, and raises the fence of all slots to its
 -- highest ballot, so that no late copy of its requests can be granted any slot. Hands free slots to the first waiters. Release,
 -- undo and withdrawal all run this script; repeating it is harmless.
 --

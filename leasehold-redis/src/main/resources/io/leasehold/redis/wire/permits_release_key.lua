@@ -1,5 +1,5 @@
 -- permits_release_key.lua, Leasehold wire format 2
--- Ends an owner token with the record alone, while the slot of a Cluster is being moved: frees its slot and raises the fence.
+-- Ends an owner token with the record alone, while the slot of a Cluster is being moved: frees its slots and raises the fence.
 -- It does not touch the queue; permits_release.lua follows as soon as the keys are at one server again.
 --
 -- KEYS

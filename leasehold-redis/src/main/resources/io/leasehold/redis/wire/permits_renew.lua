@@ -1,5 +1,5 @@
 -- permits_renew.lua, Leasehold wire format 2
--- Keeps permits that are still held by their owner tokens for one ttl more, in whatever slot they are; touches nothing else, and
+-- Keeps permits that are still held by their owner tokens for one ttl more, in whatever slots they are; touches nothing else, and
 -- never shortens a hold.
 --
 -- KEYS
@@ -23,15 +23,23 @@ local function read(key)
   for i = 1, #all, 2 do
     local owner, token, ends, holder = all[i + 1]:match('^(%x+):(%d+):(%d+):(.*)$')
     if owner and tonumber(ends) > now then
-      holds[owner] = {slot = all[i], token = token, ends = tonumber(ends), holder = holder}
+      holds[owner] = holds[owner] or {}
+      table.insert(holds[owner], {slot = all[i], token = token, ends = tonumber(ends), holder = holder})
     end
   end
   return holds
 end
 
-local function extend(key, owner, hold, ttl)
+local function extend(key, owner, slots, ttl)
   local ends = now + ttl * 1000
-  if ends <= hold.ends then
+  local fields = {}
+  for _, hold in ipairs(slots) do
+    if ends > hold.ends then
+      fields[#fields + 1] = hold.slot
+      fields[#fields + 1] = owner .. ':' .. hold.token .. ':' .. string.format('%.0f', ends) .. ':' .. hold.holder
+    end
+  end
+  if #fields == 0 then
     return 1
   end
   -- Before the hold: it needs no memory, and a hold without its key would be lost.
@@ -42,8 +50,7 @@ local function extend(key, owner, hold, ttl)
       return set.err .. " (at the 'pexpire' command)"
     end
   end
-  local text = owner .. ':' .. hold.token .. ':' .. string.format('%.0f', ends) .. ':' .. hold.holder
-  local set = redis.pcall('HSET', key, hold.slot, text)
+  local set = redis.pcall('HSET', key, unpack(fields))
   if type(set) == 'table' then
     return set.err .. " (at the 'hset' command)"
   end
@@ -59,8 +66,8 @@ for i, key in ipairs(KEYS) do
   if not records[key] then
     records[key], errors[key] = read(key)
   end
-  local hold = records[key][owner]
-  local answer = errors[key] or (hold and extend(key, owner, hold, ttl)) or 0
+  local slots = records[key][owner]
+  local answer = errors[key] or (slots and extend(key, owner, slots, ttl)) or 0
   if answer == 1 then
     kept = kept + 1
   else

@@ -45,6 +45,18 @@ class PermitScriptsTest {
         return permits.acquire(words(count, letter, ++next), channel);
     }
 
+    /** Requests so many permits at once. */
+    private List<Object> several(int count, String letter, int number, String channel) {
+        String[] words = words(count, letter, ++next);
+        next += number - 1;
+        words[3] = Long.toString(next);
+        return permits.acquire(words, channel);
+    }
+
+    private String tokenOf(int slot) {
+        return permits.get(Integer.toString(slot)).split(":", 3)[1];
+    }
+
     private List<Object> release(String letter) {
         return permits.release(letter, Long.toString(++next));
     }
@@ -85,6 +97,81 @@ class PermitScriptsTest {
         endHold("0");
         assertThat(release("b")).as("it ended by itself").containsExactly("not-ours");
         assertThat(permits.get("0")).isEqualTo("-");
+    }
+
+    @Test
+    void severalSlotsAreTakenTogetherWithATokenEach() {
+        acquire(5, "a");
+        long first = next + 1;
+        assertThat(several(5, "b", 3, "")).containsSubsequence("yes", "1", "2", "3").hasSize(5);
+        for (int i = 0; i < 3; i++) {
+            assertThat(tokenOf(1 + i)).isEqualTo(Long.toString(first + i));
+        }
+        assertThat(permits.get("fence")).isEqualTo(Long.toString(first + 2));
+        assertThat(several(5, "b", 3, ""))
+                .as("a second ballot finds its slots")
+                .containsSubsequence("yes", "1", "2", "3")
+                .hasSize(5);
+        assertThat(tokenOf(3)).isEqualTo(Long.toString(next));
+        assertThat(several(5, "c", 2, "")).as("one is free").startsWith("held").contains("lock");
+        assertThat(permits.get("4")).isEqualTo("-");
+        assertThat(permits.renew("b", "100000")).containsExactly(1L);
+        long end = Long.parseLong(permits.get("1").split(":", 4)[2]);
+        assertThat(permits.get("3")).contains(":" + end + ":");
+        assertThat(release("b")).containsExactly("released");
+        for (String slot : new String[] {"1", "2", "3"}) {
+            assertThat(permits.get(slot)).isEqualTo("-");
+        }
+        assertThat(permits.renew("b", "100000")).containsExactly(0L, 1L, 0L);
+        assertThat(permits.get("0")).startsWith(PermitBench.owner("a"));
+    }
+
+    @Test
+    void theFirstWaiterBlocksThoseBehindItUntilAllItsSlotsAreFree() {
+        StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD);
+        acquire(4, "a");
+        acquire(4, "b");
+        assertThat(several(4, "c", 3, HEARD)).startsWith("queued").contains("lock");
+        assertThat(queue(4, "d", HEARD)).as("one is free, but c waits before").startsWith("queued").contains("ahead");
+        assertThat(acquire(4, "e")).startsWith("held");
+        assertThat(release("a")).containsExactly("released");
+        for (int slot : new int[] {0, 2, 3}) {
+            assertThat(permits.get(Integer.toString(slot))).startsWith(PermitBench.owner("c"));
+        }
+        assertThat(Long.parseLong(tokenOf(3)) - Long.parseLong(tokenOf(0))).isEqualTo(2);
+        next = Long.parseLong(permits.get("fence"));
+        assertThat(several(4, "c", 3, HEARD)).containsSubsequence("yes", "0", "2", "3");
+        assertThat(release("b")).containsExactly("released");
+        assertThat(permits.get("1")).startsWith(PermitBench.owner("d"));
+        listener.close();
+    }
+
+    @Test
+    void aWaiterThatWantsMoreThanALowerNumberBlocksNoOther() {
+        StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD);
+        acquire(3, "a");
+        assertThat(several(3, "b", 3, HEARD)).startsWith("queued");
+        assertThat(permits.change("2", "3")).containsExactly("changed");
+        assertThat(queue(2, "c", HEARD)).contains("yes", "1");
+        listener.close();
+    }
+
+    @Test
+    void severalSlotsGoToNoWaiterThatHearsNothing() {
+        StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD);
+        acquire(2, "a");
+        assertThat(several(2, "b", 2, "lock:wake:ffffffffffffffff")).startsWith("queued");
+        assertThat(several(2, "c", 2, HEARD)).startsWith("queued");
+        assertThat(release("a")).containsExactly("released");
+        assertThat(permits.get("0")).startsWith(PermitBench.owner("c"));
+        assertThat(permits.get("1")).startsWith(PermitBench.owner("c"));
+        listener.close();
     }
 
     @Test

@@ -18,6 +18,7 @@ public interface BackendTck
                 TicketTck,
                 MultiLockTck,
                 PermitsTck,
+                SeveralPermitsTck,
                 ReadWriteTck,
                 LockNamesTck,
                 GuaranteesTck,

@@ -3,12 +3,15 @@ package io.leasehold.testkit.tck;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.leasehold.LockName;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -155,6 +158,24 @@ public interface LockNodeTck extends PermitNodeTck {
                     assertInstanceOf(NodeReply.Stale.class, probe.propose(probe.owner(), probe.micros(), 1));
             assertTrue(after.floor() < absurd - 1_000_000, "the fence was raised to " + after.floor());
             assertInstanceOf(NodeReply.Yes.class, probe.propose(probe.owner(), after.floor() + 1, 1));
+        }
+    }
+
+    /** A ballot for several locks is bounded by the lowest fence: it takes no lock further ahead of the clock. */
+    @Test
+    default void aBallotForSeveralLocksIsBoundedByTheLowestFence() {
+        try (NodeDriver probe = new NodeDriver(this::openNode)) {
+            Optional<LockName> other = probe.another();
+            assumeTrue(other.isPresent(), "the node grants several locks one after the other");
+            long ahead = probe.micros();
+            for (int step = 0; step < 2; step++) {
+                ahead += 7_000_000;
+                OwnerToken owner = probe.owner();
+                assertInstanceOf(NodeReply.Yes.class, probe.propose(owner, ahead, 1));
+                assertInstanceOf(ReleaseReply.Released.class, probe.end(owner, ahead));
+            }
+            assertInstanceOf(NodeReply.Refused.class, probe.proposeWith(other.get(), probe.owner(), ahead + 1));
+            assertInstanceOf(NodeReply.Yes.class, probe.propose(probe.owner(), ahead + 1, 1));
         }
     }
 }

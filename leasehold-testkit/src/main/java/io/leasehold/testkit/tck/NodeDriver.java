@@ -24,6 +24,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -88,8 +89,23 @@ final class NodeDriver implements AutoCloseable {
     }
 
     NodeReply propose(OwnerToken owner, long candidate, int reserve) {
+        return propose(List.of(name), owner, candidate, reserve);
+    }
+
+    /** Another lock of the node; empty if the node grants no two locks in one step. */
+    Optional<LockName> another() {
+        LockName other = LockName.exactly(name.text() + "-other");
+        return node.isAtomicOver(List.of(name, other)) ? Optional.of(other) : Optional.empty();
+    }
+
+    /** Proposes for the lock and another one in one step. */
+    NodeReply proposeWith(LockName other, OwnerToken owner, long candidate) {
+        return propose(List.of(name, other), owner, candidate, 1);
+    }
+
+    private NodeReply propose(List<LockName> names, OwnerToken owner, long candidate, int reserve) {
         AcquireRequest request = AcquireRequest.exclusive(
-                        List.of(name), owner, StoreDriver.HOLDER, LONG_TTL.toNanos(), TIMEOUT_NANOS)
+                        names, owner, StoreDriver.HOLDER, LONG_TTL.toNanos(), TIMEOUT_NANOS)
                 .reserve(reserve);
         NodeReply reply = answer(node.acquire(new Ballot(request, candidate, reserve)));
         return reply instanceof NodeReply.Failed failed ? fail("acquire failed", failed.error()) : reply;

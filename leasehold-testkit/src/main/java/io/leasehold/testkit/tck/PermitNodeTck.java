@@ -25,7 +25,7 @@ public interface PermitNodeTck {
     }
 
     private static int yes(NodeReply reply) {
-        return assertInstanceOf(NodeReply.Yes.class, reply).slot();
+        return assertInstanceOf(NodeReply.Yes.class, reply).slots().get(0);
     }
 
     /** A second ballot of an attempt whose first was granted gets the same slot, and no second one. */

@@ -2,6 +2,7 @@ package io.leasehold.testkit.tck;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.leasehold.MultiPermit;
 import io.leasehold.Permit;
 import io.leasehold.Permits;
 import java.util.ArrayList;
@@ -31,12 +32,41 @@ final class PermitTurns {
         this.lastToken = new AtomicLongArray(count);
     }
 
+    /** One turn of a thread: takes what it wants, works, and gives it back. */
+    private interface Turn {
+        void take(Permits permits) throws InterruptedException;
+    }
+
     /** Lets so many threads of each client take a permit so often, and waits for them. */
     void run(List<Permits> clients, int threads, int times) throws InterruptedException {
+        run(clients, threads, times, permits -> {
+            try (Permit permit = permits.acquire()) {
+                begin(permit.slot(), permit.fencingToken());
+                pause();
+                end(permit.slot());
+            }
+        });
+    }
+
+    /** Lets so many threads of each client take so many permits at once so often, and waits for them. */
+    void runSeveral(List<Permits> clients, int threads, int times, int number) throws InterruptedException {
+        run(clients, threads, times, permits -> {
+            try (MultiPermit several = permits.several(number).acquire()) {
+                if (several.slots().size() != number) {
+                    violations.add(several.slots() + " instead of " + number);
+                }
+                several.slots().forEach(slot -> begin(slot, several.fencingToken(slot)));
+                pause();
+                several.slots().forEach(this::end);
+            }
+        });
+    }
+
+    private void run(List<Permits> clients, int threads, int times, Turn turn) throws InterruptedException {
         List<Thread> all = new ArrayList<>();
         for (Permits permits : clients) {
             for (int i = 0; i < threads; i++) {
-                Thread thread = new Thread(() -> take(permits, times), "permit-turns");
+                Thread thread = new Thread(() -> take(permits, times, turn), "permit-turns");
                 all.add(thread);
                 thread.start();
             }
@@ -47,20 +77,17 @@ final class PermitTurns {
         }
     }
 
-    private void take(Permits permits, int times) {
+    private void take(Permits permits, int times, Turn turn) {
         try {
             for (int i = 0; i < times; i++) {
-                try (Permit permit = permits.acquire()) {
-                    work(permit);
-                }
+                turn.take(permits);
             }
         } catch (InterruptedException | RuntimeException e) {
             violations.add("a thread failed: " + e);
         }
     }
 
-    private void work(Permit permit) {
-        int slot = permit.slot();
+    private void begin(int slot, long token) {
         if (slot < 0 || slot >= count) {
             violations.add("slot " + slot + " of " + count);
             return;
@@ -72,14 +99,22 @@ final class PermitTurns {
         if (onSlot.incrementAndGet(slot) > 1) {
             violations.add("two are on slot " + slot);
         }
-        long before = lastToken.getAndSet(slot, permit.fencingToken());
-        if (before >= permit.fencingToken()) {
-            violations.add("token " + permit.fencingToken() + " follows " + before + " on slot " + slot);
+        long before = lastToken.getAndSet(slot, token);
+        if (before >= token) {
+            violations.add("token " + token + " follows " + before + " on slot " + slot);
         }
+    }
+
+    private static void pause() {
         LockSupport.parkNanos(
                 TimeUnit.MICROSECONDS.toNanos(ThreadLocalRandom.current().nextInt(3_000)));
-        onSlot.decrementAndGet(slot);
-        inside.decrementAndGet();
+    }
+
+    private void end(int slot) {
+        if (slot >= 0 && slot < count) {
+            onSlot.decrementAndGet(slot);
+            inside.decrementAndGet();
+        }
     }
 
     int taken() {

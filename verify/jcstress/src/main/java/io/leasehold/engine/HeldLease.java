@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class HeldLease {
 
-    private static final LockName NAME = LockName.exactly("n");
+    static final LockName NAME = LockName.exactly("n");
     private static final OwnerToken OWNER = OwnerToken.fromHex("a".repeat(40));
     private static final WaitSettings SETTINGS = WaitSettings.of(LockOptions.defaults(), new AnsweringStore());
 
@@ -31,11 +31,11 @@ final class HeldLease {
     final AtomicInteger told = new AtomicInteger();
 
     HeldLease() {
-        this(true);
+        this(NAME, true);
     }
 
-    /** Creates a lease, which has begun or not. */
-    HeldLease(boolean begun) {
+    /** Creates a lease of a lock or of its readers, which has begun or not. */
+    HeldLease(LockName name, boolean begun) {
         LockRuntime runtime = new Frozen();
         TimerQueue timeline = new TimerQueue(runtime);
         queues = new LocalQueues(timeline);
@@ -51,8 +51,10 @@ final class HeldLease {
                 new LeakWatch(false),
                 new ClientAnnouncer(runtime, timeline, store, holds, "host/1/jcstress"),
                 "host/1/jcstress");
-        Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
-        keeper = new HeldGrant(NAME, grant, 0, 64, SETTINGS, context, queues);
+        // A hold of readers has one token: it is never passed on.
+        TokenRange tokens = TokenRange.of(1, name.isRead() ? 1 : 64);
+        Grant grant = new Grant(OWNER, tokens, 0, Incarnation.DURABLE);
+        keeper = new HeldGrant(name, grant, 0, tokens.last(), SETTINGS, context, queues);
         if (begun) {
             begin();
         }
@@ -101,7 +103,7 @@ final class HeldLease {
         return number(handle.state().release());
     }
 
-    private static int number(CompletableFuture<ReleaseOutcome> release) {
+    static int number(CompletableFuture<ReleaseOutcome> release) {
         ReleaseOutcome outcome = release.getNow(null);
         return outcome == null ? 0 : outcome.ordinal() + 1;
     }

@@ -53,7 +53,7 @@ public final class LeaseRaces {
     @Outcome(id = "0, 1, 1", expect = Expect.ACCEPTABLE, desc = "held: the signal came before it")
     @Outcome(expect = Expect.FORBIDDEN, desc = "lost, and something is left")
     public static class SignalAgainstBeginning {
-        private final HeldLease lease = new HeldLease(false);
+        private final HeldLease lease = new HeldLease(HeldLease.NAME, false);
 
         @Actor
         public void begin() {

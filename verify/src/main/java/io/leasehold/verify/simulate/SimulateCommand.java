@@ -1,6 +1,7 @@
 package io.leasehold.verify.simulate;
 
 import com.sun.management.OperatingSystemMXBean;
+import io.leasehold.simulator.LeaseKind;
 import io.leasehold.simulator.SimulationPlan;
 import io.leasehold.simulator.SimulationReport;
 import io.leasehold.simulator.SimulationResult;
@@ -74,6 +75,12 @@ public final class SimulateCommand implements Callable<Integer> {
         }
     }
 
+    @Option(
+            names = "--kind",
+            paramLabel = "locks|readers|permits|tickets",
+            description = "The kind of lease, at nodes of Redis. Default: locks")
+    private LeaseKind kind = LeaseKind.LOCKS;
+
     @Option(names = "--history", description = "With --runs 1: prints the history of the run instead.")
     private boolean history;
 
@@ -93,10 +100,7 @@ public final class SimulateCommand implements Callable<Integer> {
         if (history) {
             System.out.print(
                     store == Store.REDIS
-                            ? Simulator.standard()
-                                    .run(SimulationPlan.ofSeed(seed))
-                                    .history()
-                                    .text()
+                            ? simulator().run(simulator().plan(seed)).history().text()
                             : store.seeds().history(seed));
             return 0;
         }
@@ -123,7 +127,7 @@ public final class SimulateCommand implements Callable<Integer> {
         if (store != Store.REDIS) {
             return store.seeds().traceHash(seed);
         }
-        SimulationResult result = Simulator.standard().run(SimulationPlan.ofSeed(seed));
+        SimulationResult result = simulator().run(simulator().plan(seed));
         return 31 * result.traceHash() + result.history().text().hashCode();
     }
 
@@ -131,13 +135,20 @@ public final class SimulateCommand implements Callable<Integer> {
         return store == Store.REDIS ? redis(first, count) : seeds(first, count);
     }
 
+    private Simulator simulator() {
+        return Simulator.standard().of(kind);
+    }
+
     private int redis(long first, int count) {
-        Simulator simulator = Simulator.standard();
+        Simulator simulator = simulator();
         long cpuBefore = cpuNanos();
         SimulationReport report = simulator.run(first, count);
         double seconds = (cpuNanos() - cpuBefore) / 1e9;
         System.err.println("faults: " + new TreeMap<>(report.faults()));
         System.err.println("events: " + new TreeMap<>(report.events()));
+        for (SimulationResult failed : report.failed()) {
+            System.err.println("seed " + failed.plan().seed() + " fails: " + failed.problems());
+        }
         report.failed().stream().limit(1).forEach(failed -> explain(simulator, failed));
         System.out.println(line(report, first, seconds));
         return code(count, report.failed().isEmpty(), report.neverHappened().isEmpty());
@@ -198,7 +209,6 @@ public final class SimulateCommand implements Callable<Integer> {
     }
 
     private static void explain(Simulator simulator, SimulationResult failed) {
-        System.err.println("seed " + failed.plan().seed() + " fails: " + failed.problems());
         SimulationPlan small = simulator.shrink(failed.plan());
         System.err.println("made smaller:\n" + small);
         simulator.timeline(small).forEach(System.err::println);

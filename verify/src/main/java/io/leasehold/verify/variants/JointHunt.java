@@ -169,6 +169,8 @@ public final class JointHunt {
             return new TestHunt(List.of(
                             "io.leasehold.memory.InMemoryPermitsTest",
                             "io.leasehold.engine.PermitsTest",
+                            "io.leasehold.engine.PermitRoundsTest",
+                            "io.leasehold.engine.SeveralPermitsTest",
                             "io.leasehold.engine.LocalQueuesTest",
                             "io.leasehold.node.SingleNodeClaimTest",
                             "io.leasehold.spi.toolkit.SlotWalkTest",

@@ -16,6 +16,7 @@ final class PermitVariants {
     private static final String RECORD = "redis/wire/shared/permits.lua";
     private static final String LOCKS = "spi/toolkit/PermitsByLocks.java";
     private static final String WALK = "spi/toolkit/SlotWalk.java";
+    private static final String ROUNDS = "engine/PermitRounds.java";
 
     private PermitVariants() {}
 
@@ -26,8 +27,8 @@ final class PermitVariants {
                         "permits-no-look-for-own",
                         "a second ballot of an owner token takes the lowest free slot, although it holds another",
                         MEMORY,
-                        "OptionalInt slot = state.slotOf(request.owner());\n        if (slot.isEmpty()) {",
-                        "OptionalInt slot = OptionalInt.empty();\n        if (slot.isEmpty()) {"),
+                        "List<Integer> slots = state.slotsOf(request.owner());\n        if (slots.isEmpty()) {",
+                        "List<Integer> slots = List.of();\n        if (slots.isEmpty()) {"),
                 new Variant(
                         "permits-late-copy",
                         "a ballot need not exceed the fence of all slots",
@@ -44,8 +45,8 @@ final class PermitVariants {
                         "permits-overtake",
                         "a caller takes a free slot although others wait before it",
                         MEMORY,
-                        "slot = state.line.isFirst(request.owner()) ? state.lowestFree() : OptionalInt.empty();",
-                        "slot = state.lowestFree();"),
+                        "slots = state.line.isFirst(request.owner()) ? state.lowestFree(ballot.reserve()) : List.of();",
+                        "slots = state.lowestFree(ballot.reserve());"),
                 new Variant(
                         "permits-any-count",
                         "a client with another count is served",
@@ -99,7 +100,7 @@ final class PermitVariants {
                         "permits-script-no-look-for-own",
                         "the script gives a second slot to an owner token that holds one",
                         ACQUIRE,
-                        "local own = slot_of(owner)",
+                        "local own = slots_of(owner)",
                         "local own"),
                 new Variant(
                         "permits-script-late-copy",
@@ -117,8 +118,8 @@ final class PermitVariants {
                         "permits-script-below-served",
                         "the script grants a ballot below the tokens of the waiters that it has served before",
                         ACQUIRE,
-                        "if slot and candidate <= fence then",
-                        "if slot and candidate < 0 then"),
+                        "if slots and candidate <= fence then",
+                        "if slots and candidate < 0 then"),
                 new Variant(
                         "permits-script-used-name",
                         "the script uses a name whose exclusive lock is in use",
@@ -172,7 +173,7 @@ final class PermitVariants {
                         "a slot stays with a waiter that could not be notified",
                         SERVE,
                         "held[slot], outworn[digits(slot)] = nil, true",
-                        "held[slot] = hold"),
+                        "held[slot] = held[slot]"),
                 new Variant(
                         "permits-script-ended-hold",
                         "a hold that has ended keeps its slot",
@@ -220,6 +221,60 @@ final class PermitVariants {
                         "the first slot that is busy ends the walk",
                         WALK,
                         "return busy < permits.permitCount() ? ask()",
-                        "return busy < 0 ? ask()"));
+                        "return busy < 0 ? ask()"),
+                new Variant(
+                        "permits-fewer-than-wanted",
+                        "a request for several permits is granted those that are free, although they are too few",
+                        "memory/PermitsState.java",
+                        "return free.size() == number ? free : List.of();",
+                        "return free;"),
+                new Variant(
+                        "permits-one-of-several-ends",
+                        "an operator frees one slot of a holder of several, whose other slots are still renewed",
+                        MEMORY,
+                        "state.slotsOf(removed.owner()).forEach(state.held::remove);",
+                        "state.held.remove(slot);"),
+                new Variant(
+                        "permits-script-one-of-several-ends",
+                        "the end of an owner token frees one of its slots",
+                        RECORD,
+                        "return own[1] and own",
+                        "return own[1] and {own[1]}"),
+                new Variant(
+                        "permits-script-blocked-by-a-lowered-count",
+                        "a waiter that wants more slots than there are now blocks those behind it",
+                        SERVE,
+                        "if waits and tonumber(reserve) > count then",
+                        "if waits and count < 0 then"),
+                new Variant(
+                        "permits-several-held-while-waiting",
+                        "an attempt on several permits holds the first ones while it waits for more",
+                        ROUNDS,
+                        "return new Take(0);",
+                        "return new Take(patienceLeftNanos(nowNanos));"),
+                new Variant(
+                        "permits-several-kept-when-busy",
+                        "an attempt on several permits keeps those that it took when another one is busy",
+                        "engine/MultiPermitAttempt.java",
+                        "            parts.giveBack(false);\n",
+                        ""),
+                new Variant(
+                        "permits-several-in-step",
+                        "two clients that met in a round meet in every other one, since their pauses are equal",
+                        ROUNDS,
+                        "leastNanos + WaitPolicy.scaled(leastNanos, random)",
+                        "leastNanos"),
+                new Variant(
+                        "permits-several-ended-part",
+                        "a permit that ended while the others were taken is handed out with them",
+                        ROUNDS,
+                        "leastLeftNanos >= Math.max(1, timings.minimumValidityNanos())",
+                        "leastLeftNanos >= 0"),
+                new Variant(
+                        "permits-several-any-failure",
+                        "an attempt on several permits repeats a request that no retry helps",
+                        ROUNDS,
+                        "isTransient && taken > 0",
+                        "error != null && taken > 0"));
     }
 }

@@ -268,21 +268,21 @@ final class Variants {
                 new Variant(
                         "part-not-given-back",
                         "of several locks the first stay taken if a later one is not available",
-                        SEVERAL,
+                        "engine/TakenParts.java",
                         "parts.forEach(part -> leaves(UnseenHold.giveBack(part)));",
-                        "parts.forEach(Lease::lockName);"),
+                        "parts.forEach(Hold::hashCode);"),
                 new Variant(
                         "validity-of-the-best-part",
                         "several locks are valid as long as the longest-valid one",
-                        "engine/MultiLeaseHandle.java",
+                        "engine/JoinedLeases.java",
                         ".min(Duration::compareTo)",
                         ".max(Duration::compareTo)"),
                 new Variant(
                         "sleep-of-several",
                         "the grant of several locks at once is trusted although the machine slept before it came",
                         SEVERAL,
-                        "names.forEach(name -> keep(attempts.keep(name, keep.grant(), settings, mark, asked)));",
-                        "names.forEach(name -> keep(attempts.keep(\n                    name, keep.grant(), settings,"
+                        "names.forEach(name -> parts.keep(attempts.keep(name, keep.grant(), settings, mark, asked)));",
+                        "names.forEach(name -> parts.keep(attempts.keep(\n                    name, keep.grant(), settings,"
                                 + " context.suspensions().mark(), asked)));"),
                 new Variant(
                         "parts-not-looked-at",
@@ -293,7 +293,7 @@ final class Variants {
                 new Variant(
                         "loss-of-the-first-part",
                         "of several locks only the loss of the first is reported",
-                        "engine/MultiLeaseHandle.java",
+                        "engine/JoinedLeases.java",
                         "parts.forEach(part -> part.onLost(cause -> {",
                         "parts.subList(0, 1).forEach(part -> part.onLost(cause -> {"),
                 new Variant(

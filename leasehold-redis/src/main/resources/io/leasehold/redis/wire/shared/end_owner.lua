@@ -1,11 +1,7 @@
--- Ends an owner token in the record of permits: frees its slot and raises the fence of all slots to its highest ballot. Returns
--- the slot, or nil, and whether the fence is high enough.
+-- Ends an owner token in the record of permits: frees its slots and raises the fence of all slots to its highest ballot. Returns
+-- the slots, or nil, and whether the fence is high enough.
 local function end_owner(owner, ballot)
-  local own = slot_of(owner)
-  if own then
-    redis.call('HDEL', PERMITS, digits(own))
-    held[own] = nil
-  end
+  local own = free_slots(owner)
   local raised = math.min(ballot, math.max(fence, now) + BOUND)
   -- A ballot that does not exceed TIME - RETENTION is refused even without a fence.
   if raised > math.max(fence, now - RETENTION) then

@@ -53,20 +53,27 @@ local function not_permits()
   return refusal or {'broken', digits(now), PERMITS, redis.call('TYPE', PERMITS).ok}
 end
 
--- The slot that this owner token holds, or nil.
-local function slot_of(owner)
+-- The slots that this owner token holds, ascending; nil if it holds none.
+local function slots_of(owner)
+  local own = {}
   for slot, hold in pairs(held) do
     if hold.owner == owner then
-      return slot
+      own[#own + 1] = slot
     end
   end
+  table.sort(own)
+  return own[1] and own
 end
 
--- The lowest free slot, or nil.
-local function lowest_free()
+-- The lowest free slots, so many; nil if fewer are free.
+local function lowest_free(number)
+  local free = {}
   for slot = 0, count - 1 do
     if not held[slot] then
-      return slot
+      free[#free + 1] = slot
+      if #free == number then
+        return free
+      end
     end
   end
 end
@@ -102,6 +109,29 @@ end
 -- The text of a hold.
 local function hold_text(hold)
   return hold.owner .. ':' .. hold.token .. ':' .. digits(hold.ends) .. ':' .. hold.holder
+end
+
+-- Gives slots to an owner token, each with the next fencing token, from this one on. Returns the fields that are to be written.
+local function hold_slots(slots, owner, token, ends, holder)
+  local fields = {}
+  for i, slot in ipairs(slots) do
+    held[slot] = {owner = owner, token = digits(token + i - 1), ends = ends, holder = holder}
+    outworn[digits(slot)] = nil
+    fields[2 * i - 1], fields[2 * i] = digits(slot), hold_text(held[slot])
+  end
+  return fields
+end
+
+-- Frees the slots of an owner token. Returns them, or nil.
+local function free_slots(owner)
+  local own, fields = slots_of(owner), {}
+  for i, slot in ipairs(own or {}) do
+    held[slot], fields[i] = nil, digits(slot)
+  end
+  if own then
+    redis.call('HDEL', PERMITS, unpack(fields))
+  end
+  return own
 end
 
 -- Deletes the fields that no longer mean anything.

@@ -21,54 +21,65 @@ local function wake(waiter, arrival, alive, asked, channel)
   return true
 end
 
--- Gives the slot to the waiter for its claim time, with tokens above the fence. The waiter then asks again, and finds its slot.
--- A waiter that could not be notified leaves the slot free. Returns whether the next waiter may be served.
-local function hand_over(slot, waiter, channel, claim, reserve, holder)
+-- Gives the slots to the waiter for its claim time, with tokens above the fence. The waiter then asks again, and finds its slots.
+-- A waiter that could not be notified leaves the slots free. Returns whether the next waiter may be served.
+local function hand_over(slots, waiter, channel, claim, reserve, holder)
   local before = fence
   local first = math.max(fence + 1, now)
   local last = first + reserve - 1
   if first > 9007199254740992 - reserve then
     return false
   end
-  local hold = {owner = waiter, token = digits(first), ends = now + claim * 1000, holder = holder}
-  fence, held[slot] = last, hold
-  if not write_permits(digits(slot), hold_text(hold), 'fence', digits(last), 'count', count_text()) then
-    fence, held[slot] = before, nil
+  local fields = hold_slots(slots, waiter, first, now + claim * 1000, holder)
+  fence = last
+  if not write_permits('fence', digits(last), 'count', count_text(), unpack(fields)) then
+    fence = before
+    for _, slot in ipairs(slots) do
+      held[slot] = nil
+    end
     return false
   end
-  outworn[digits(slot)] = nil
   local range = digits(first) .. ' ' .. digits(last)
   if not tell(channel, 'handed ' .. attempt_of(waiter) .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. PERMITS) then
-    held[slot], outworn[digits(slot)] = nil, true
+    for _, slot in ipairs(slots) do
+      held[slot], outworn[digits(slot)] = nil, true
+    end
   end
   return true
 end
 
--- Gives free slots to the first waiters that can be reached, until the caller is the first. Drops waiters whose channels have no
--- subscriber. Returns the lowest free slot if the caller comes before all other waiters; nil if no slot is left for it, or after
--- a refusal.
-local function serve_permits(caller)
+-- Gives free slots to the first waiters that can be reached, until the caller is the first, or fewer are free than the first one
+-- wants. Drops waiters whose channels have no subscriber. Returns the lowest free slots, as many as wanted, if the caller comes
+-- before all other waiters; nil if fewer are left for it, or after a refusal.
+local function serve_permits(caller, wanted)
   drop_dead()
   for _ = 1, 64 do
-    local slot = lowest_free()
-    if not slot then
+    if not lowest_free(1) then
       return nil
     elseif is_empty() then
-      return slot
+      return lowest_free(wanted)
     elseif refusal then
       return nil
     end
     local waiter, arrival, alive, channel, claim, reserve, holder, behind = text:match(ENTRY, base)
     if waiter == caller then
-      return slot
+      return lowest_free(wanted)
     end
     -- A waiter that holds a slot no longer waits.
-    local waits = waiter and not slot_of(waiter)
-    if waits and claim == '0' then
+    local waits = waiter and not slots_of(waiter)
+    if waits and tonumber(reserve) > count then
+      -- The number was lowered: the waiter is refused when it asks again, and must not block those behind it.
+      tell(channel, 'wake ' .. attempt_of(waiter) .. ' ' .. digits(now) .. ' ' .. PERMITS)
+      waits = false
+    end
+    local slots = waits and lowest_free(tonumber(reserve))
+    if waits and not slots then
+      return nil
+    elseif waits and claim == '0' then
       if wake(waiter, arrival, alive, channel .. ' 0 ' .. reserve .. ' ' .. holder, channel) then
         return nil
       end
-    elseif waits and not hand_over(slot, waiter, channel, tonumber(claim), tonumber(reserve), holder) then
+    elseif waits and not hand_over(slots, waiter, channel, tonumber(claim), tonumber(reserve), holder) then
       return nil
     end
     base, changed = behind or text:find('\n', base + 1, true) or #text + 1, true
