@@ -30,10 +30,17 @@ final class EtcdQueues {
 
     private final EtcdCalls etcd;
     private final Keys keys;
+    private final boolean hasTickets;
 
-    EtcdQueues(EtcdCalls etcd, Keys keys) {
+    /**
+     * Creates the queues.
+     *
+     * @param hasTickets whether an owner token may have taken over the key of another one
+     */
+    EtcdQueues(EtcdCalls etcd, Keys keys, boolean hasTickets) {
         this.etcd = etcd;
         this.keys = keys;
+        this.hasTickets = hasTickets;
     }
 
     // ---- the queue
@@ -116,15 +123,13 @@ final class EtcdQueues {
         ByteSequence key = keys.of(name, owner);
         return etcd.get(key).thenCompose(found -> {
             Optional<KeyValue> own = found.filter(one -> isWriter(one, key, owner));
-            return own.isEmpty()
-                    ? first(name)
-                            .thenApply(first -> first.filter(one -> isWriter(one, key, owner))
-                                    .map(one -> new Owned(one, true)))
-                    : first(name)
-                            .thenApply(first -> Optional.of(new Owned(
-                                    own.get(),
-                                    first.filter(other -> other.getKey().equals(key))
-                                            .isPresent())));
+            if (own.isEmpty()) {
+                return takenOver(name, owner).thenApply(first -> first.map(one -> new Owned(one, true)));
+            }
+            return first(name)
+                    .thenApply(first -> Optional.of(new Owned(
+                            own.get(),
+                            first.filter(other -> other.getKey().equals(key)).isPresent())));
         });
     }
 
@@ -135,10 +140,12 @@ final class EtcdQueues {
         return !data.isReader() && (isMaker || data.isTakenOverBy(owner));
     }
 
-    /** Whether this owner token has taken over the key that holds the lock. */
-    CompletableFuture<Boolean> isTakenOver(LockName name, OwnerToken owner) {
-        return first(name).thenApply(first -> first.filter(one -> QueueHeads.data(one).isTakenOverBy(owner))
-                .isPresent());
+    /** The key that holds the lock, if this owner token has taken it over. */
+    CompletableFuture<Optional<KeyValue>> takenOver(LockName name, OwnerToken owner) {
+        return hasTickets
+                ? first(name).thenApply(first ->
+                        first.filter(one -> QueueHeads.data(one).isTakenOverBy(owner)))
+                : CompletableFuture.completedFuture(Optional.empty());
     }
 
     /** Searches the queue, since the key of a reader that was a writer has the name of that writer. */

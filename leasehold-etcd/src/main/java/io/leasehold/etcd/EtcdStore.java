@@ -81,7 +81,7 @@ final class EtcdStore implements LockStore {
         this.replies = new TimedReplies(runtime, failures);
         Keys keys = new Keys(uri.prefix());
         QueueHeads heads = new QueueHeads(etcd, uri.tokens());
-        this.queues = new EtcdQueues(etcd, keys);
+        this.queues = new EtcdQueues(etcd, keys, uri.readers());
         this.admin = new EtcdAdmin(uri, runtime, etcd, keys, queues, heads, replies);
         this.leases = new LeasePool(etcd, runtime);
         this.shared = new QueueEntry.Shared(uri, etcd, leases, uri.tokens(), keys, heads, runtime, new Signals());
@@ -239,8 +239,9 @@ final class EtcdStore implements LockStore {
                 request.timeoutNanos(),
                 () -> place != null
                         ? place.export(request)
-                        : queues.isTakenOver(request.name(), request.ticket())
-                                .thenApply(kept -> kept ? new ExportReply.Exported() : new ExportReply.NotOurs()),
+                        : queues.takenOver(request.name(), request.ticket())
+                                .thenApply(key ->
+                                        key.isPresent() ? new ExportReply.Exported() : new ExportReply.NotOurs()),
                 error -> {
                     Failure failure = failures.of(what, error);
                     return new ExportReply.Failed(failure.kind(), failure.error());
