@@ -382,7 +382,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         });
     }
 
-    // ---- readers and tickets, which the formal model of one exclusive lock does not know
+    // ---- readers, which the formal model of an exclusive lock does not know
 
     @Override
     public boolean keepsReaders() {
@@ -390,26 +390,9 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public boolean keepsTickets() {
-        return node.keepsTickets();
-    }
-
-    @Override
     public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
         trace.followsNoMore();
         return granting(ballot, () -> node.downgrade(ballot, writer));
-    }
-
-    @Override
-    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
-        trace.followsNoMore();
-        return granting(ballot, () -> node.resume(ballot, ticket));
-    }
-
-    @Override
-    public CompletableFuture<ExportReply> export(ExportRequest request) {
-        trace.followsNoMore();
-        return write(() -> node.export(request));
     }
 
     @Override

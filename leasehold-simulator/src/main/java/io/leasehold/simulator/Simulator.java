@@ -55,7 +55,7 @@ public final class Simulator {
      */
     public SimulationPlan plan(long seed) {
         SimulationPlan plan = SimulationPlan.ofSeed(seed);
-        return kind == LeaseKind.READERS || kind == LeaseKind.TICKETS ? plan.withOneNode() : plan;
+        return kind == LeaseKind.READERS ? plan.withOneNode() : plan;
     }
 
     /** Runs a plan. */
