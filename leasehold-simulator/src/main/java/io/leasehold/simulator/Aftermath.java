@@ -23,6 +23,9 @@ final class Aftermath {
     /** Longer than the sum of a new quarantine and the time for which a corrected clock does not count. */
     private static final Duration SETTLING = Duration.ofSeconds(15);
 
+    /** Longer than all steps of a node's clock together, and a ttl. */
+    private static final Duration SET_BACK = Duration.ofSeconds(60);
+
     private static final Duration TURNS = Duration.ofSeconds(60);
 
     private static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -42,9 +45,7 @@ final class Aftermath {
             }
         }
         // A clock that was set back may keep the key of a killed client for longer. A renewed key stays in any case.
-        if (simulation.nodes.stream().anyMatch(node -> !left(node).isEmpty())) {
-            world.runFor(ClientOptions.TTL.multipliedBy(2));
-        }
+        world.runUntil(() -> simulation.nodes.stream().allMatch(node -> left(node).isEmpty()), SET_BACK);
         for (SimulatedNode node : simulation.nodes) {
             List<HeldLock> left = left(node);
             if (!left.isEmpty()) {
@@ -52,7 +53,10 @@ final class Aftermath {
             }
         }
         simulation.clients.forEach(SimulatedClient::judge);
-        if (settles(simulation)) {
+        // Another twenty seconds of checks follow.
+        if (simulation.isSkewed()) {
+            simulation.log.counts.saw("clocks too far apart");
+        } else if (settles(simulation)) {
             passesOn(simulation);
             passesRound(simulation, plan.seed());
             givesBackUnwantedLocks(simulation);

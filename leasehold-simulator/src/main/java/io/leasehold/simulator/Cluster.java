@@ -24,6 +24,9 @@ final class Cluster {
     private static final QuorumSettings SETTINGS =
             QuorumSettings.standard().maxTtl(Duration.ofSeconds(3)).nodeTimeout(ClientOptions.NODE_TIMEOUT);
 
+    /** Half of the bound of the ballots, and less by a long delay, by which a clock seems to be further away. */
+    private static final long MAX_SKEW_MICROS = 3_000_000L / 4 / 2 - 60_000L;
+
     private static final LinkFaults CALM = LinkFaults.none().delay(Duration.ofNanos(100_000), Duration.ofMillis(1));
 
     /** A process with a client. */
@@ -131,6 +134,20 @@ final class Cluster {
 
     boolean isCalm() {
         return calm;
+    }
+
+    /**
+     * Whether clients of a quorum exclude nodes for their clocks, which nothing corrects here: they run away from each
+     * other by up to 1 % of the time.
+     */
+    boolean isSkewed() {
+        long first = Long.MAX_VALUE;
+        long last = Long.MIN_VALUE;
+        for (SimulatedNode node : nodes) {
+            first = Math.min(first, node.micros());
+            last = Math.max(last, node.micros());
+        }
+        return last - first > MAX_SKEW_MICROS;
     }
 
     /** Records a pause of a process. */

@@ -196,7 +196,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     /** TIME on the node. */
-    private long micros() {
+    long micros() {
         return memory.probe(0).join() instanceof NodeReply.Answered answered ? answered.serverMicros() : 0;
     }
 

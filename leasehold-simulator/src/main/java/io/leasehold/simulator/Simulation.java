@@ -94,6 +94,10 @@ final class Simulation implements Cluster.Population {
         return true;
     }
 
+    boolean isSkewed() {
+        return cluster.isSkewed();
+    }
+
     Pauses pausesOf(VirtualRuntime process) {
         return new Pauses(cluster, log, process);
     }
