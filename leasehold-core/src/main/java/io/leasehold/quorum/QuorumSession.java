@@ -383,6 +383,7 @@ final class QuorumSession {
     void resumed(AcquireRequest wanted, Grant grant) {
         serial.run(() -> {
             attempt.asked(wanted, grant.sentAtNanos(), now());
+            attempt.proposed(grant.tokens().last());
             held = true;
             keptUntilAtNanos = grant.sentAtNanos() + wanted.ttlNanos();
             renewal.granted(QuorumSettings.validityNanos(wanted.ttlNanos()));

@@ -297,6 +297,21 @@ final class QuorumTicketTest {
         assertThat(((AcquireReply.Busy) reply).holder().id()).isEqualTo("host/2/one");
     }
 
+    /** A node that lacks the resumed lease is repaired with a token above that of the lease. */
+    @Test
+    void aResumedLeaseIsRepairedAboveItsToken() {
+        exported();
+        Grant grant = won(resumed(set.owner()));
+        set.nodes.get(2).memory.forceRelease(NAME, null).join();
+        set.nodes.get(2).ballots.clear();
+        assertThat(set.renewed(grant)).isInstanceOf(RenewReply.Renewed.class);
+        set.pass(100);
+        Ballot repair = QuorumSessionTest.last(set.nodes.get(2));
+        assertThat(repair.candidate()).isGreaterThan(grant.tokens().last());
+        assertThat(repair.request().owner()).isEqualTo(grant.owner());
+        assertThat(holder(2).id()).isEqualTo("host/1/claimant");
+    }
+
     /** Votes that have ended with the claim before the second round are no lease. */
     @Test
     void theClaimMayEndBetweenTheRounds() {
