@@ -48,7 +48,7 @@ class ZooKeeperFaultsTckTest implements FaultsTck, KilledWaiterTck {
 
             @Override
             public LockStore open(LockRuntime runtime) {
-                return open(Ensemble.uri(server.getConnectString(), ""), runtime);
+                return open(Ensemble.uri(server.getConnectString(), "&readers=true"), runtime);
             }
 
             private LockStore open(String uri, LockRuntime runtime) {
@@ -58,7 +58,8 @@ class ZooKeeperFaultsTckTest implements FaultsTck, KilledWaiterTck {
             @Override
             public StoreFront front() {
                 TcpProxy proxy = TcpProxy.to(server.getPort());
-                return ProxyFront.of(List.of(proxy), Ensemble.uri("127.0.0.1:" + proxy.port(), ""), this::open);
+                return ProxyFront.of(
+                        List.of(proxy), Ensemble.uri("127.0.0.1:" + proxy.port(), "&readers=true"), this::open);
             }
 
             @Override

@@ -9,6 +9,7 @@ import io.leasehold.LockName;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.EntryData;
 import io.leasehold.verify.queue.QueueFault;
 import io.leasehold.verify.queue.QueueModel;
 import io.leasehold.verify.queue.QueueRun;
@@ -21,6 +22,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
@@ -34,13 +36,16 @@ import java.util.function.Consumer;
 public final class EtcdModel implements QueueModel {
 
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
-    private static final EtcdUri URI = EtcdUri.parse(StoreUri.parse("etcd://model:2379/sim?electionTimeout=300ms"));
+    private static final String ADDRESS = "etcd://model:2379/sim?electionTimeout=300ms";
+    private static final EtcdUri URI = EtcdUri.parse(StoreUri.parse(ADDRESS));
+    private static final EtcdUri WITH_READERS = EtcdUri.parse(StoreUri.parse(ADDRESS + "&readers=true"));
     private static final Keys KEYS = new Keys(URI.prefix());
 
     /** A request may be delayed in a member that lags behind. */
     private static final Duration LATEST = Duration.ofSeconds(2);
 
     private final QueueRun run;
+    private final EtcdUri uri;
     private final Map<ByteSequence, Key> keys = new LinkedHashMap<>();
     private final Map<Long, LiveLease> leases = new LinkedHashMap<>();
     private final Map<ByteSequence, Long> deletedAt = new HashMap<>();
@@ -66,8 +71,9 @@ public final class EtcdModel implements QueueModel {
     private record LiveWatch(QueueWire wire, ByteSequence key, boolean changes, Consumer<EtcdCalls.Heard> events) {}
 
     /** Creates an empty cluster. */
-    public EtcdModel(QueueRun run) {
+    public EtcdModel(QueueRun run, boolean hasReaders) {
         this.run = run;
+        this.uri = hasReaders ? WITH_READERS : URI;
         this.uncertainUntilNanos = now();
     }
 
@@ -77,7 +83,7 @@ public final class EtcdModel implements QueueModel {
 
     @Override
     public LockStore open(QueueWire wire) {
-        return new EtcdStore(URI, wire.process(), new Calls(wire), false);
+        return new EtcdStore(uri, wire.process(), new Calls(wire), false);
     }
 
     private List<Key> queue(ByteSequence prefix) {
@@ -189,9 +195,17 @@ public final class EtcdModel implements QueueModel {
 
     @Override
     public OptionalLong keptUntilNanos(String lock, long token) {
-        return queue(KEYS.queue(LockName.exactly(lock))).stream()
+        List<Key> queue = queue(KEYS.queue(LockName.exactly(lock)));
+        List<Key> holding = queue.stream()
+                .takeWhile(key -> EntryData.read(key.value().getBytes()).isReader())
+                .toList();
+        return (holding.isEmpty() ? queue.stream().limit(1) : holding.stream())
+                .filter(key -> uri.tokens()
+                                .token(
+                                        key.createRevision(),
+                                        EntryData.read(key.value().getBytes()).generation())
+                        == token)
                 .findFirst()
-                .filter(key -> key.createRevision() == token)
                 .map(key -> leases.get(key.lease()))
                 .map(lease -> OptionalLong.of(run.host().worldNanosAfter(lease.expiresAtNanos - now())))
                 .orElse(OptionalLong.empty());

@@ -17,9 +17,13 @@ final class ZnodeTree {
     private static final int KEPT = 40;
 
     private final Map<String, SessionCalls.Node> nodes = new TreeMap<>();
+    private final Map<String, Change> changes = new HashMap<>();
     private final Map<String, Integer> sequences = new HashMap<>();
     private final TreeMap<Long, View> views = new TreeMap<>();
     private long zxid = 1;
+
+    /** The last change of a node's data: the version after it, and the transaction. */
+    private record Change(int version, long zxid) {}
 
     /** The nodes as of one transaction: the state that a member shows. */
     record View(long zxid, Map<String, SessionCalls.Node> nodes) {
@@ -102,6 +106,23 @@ final class ZnodeTree {
         nodes.put(path, new SessionCalls.Node(data, ++zxid, mode.isEphemeral() ? session : 0));
         keep();
         return new SessionCalls.Created(path, zxid);
+    }
+
+    /** Replaces the data of a node that has this version. */
+    void write(String path, byte[] data, int version) throws KeeperException {
+        SessionCalls.Node node = require(path);
+        Change last = changes.getOrDefault(path, new Change(0, 0));
+        if (last.version() != version) {
+            throw failure(KeeperException.Code.BADVERSION, path);
+        }
+        nodes.put(path, new SessionCalls.Node(data, node.czxid(), node.session()));
+        changes.put(path, new Change(version + 1, ++zxid));
+        keep();
+    }
+
+    /** The transaction that has last changed the data of a node; 0 if none has. */
+    long changedAt(String path) {
+        return changes.getOrDefault(path, new Change(0, 0)).zxid();
     }
 
     /** Removes a node; returns whether it existed. */

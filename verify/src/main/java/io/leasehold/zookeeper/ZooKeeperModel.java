@@ -36,7 +36,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ZooKeeperModel implements QueueModel {
 
-    private static final ZooKeeperUri URI = ZooKeeperUri.parse(StoreUri.parse("zk://model:2181/sim?tickTime=200ms"));
+    private static final String ADDRESS = "zk://model:2181/sim?tickTime=200ms";
+    private static final ZooKeeperUri URI = ZooKeeperUri.parse(StoreUri.parse(ADDRESS));
+    private static final ZooKeeperUri WITH_READERS = ZooKeeperUri.parse(StoreUri.parse(ADDRESS + "&readers=true"));
     private static final long TICK_NANOS = URI.tickTime().toNanos();
     private static final long MAX_PING_NANOS = Duration.ofSeconds(10).toNanos();
     /** A member that lags behind for longer loses its clients. */
@@ -45,19 +47,21 @@ public final class ZooKeeperModel implements QueueModel {
     private static final long RECONNECT_NANOS = Duration.ofMillis(100).toNanos();
 
     private final QueueRun run;
+    private final ZooKeeperUri uri;
     private final ZnodeTree tree = new ZnodeTree();
     private final Map<Long, LiveSession<Client>> sessions = new HashMap<>();
     private final List<Client> clients = new ArrayList<>();
     private long sessionNumber;
 
     /** Creates an empty ensemble. */
-    public ZooKeeperModel(QueueRun run) {
+    public ZooKeeperModel(QueueRun run, boolean hasReaders) {
         this.run = run;
+        this.uri = hasReaders ? WITH_READERS : URI;
     }
 
     @Override
     public LockStore open(QueueWire wire) {
-        return new ZooKeeperStore(URI, wire.process(), (millis, events) -> {
+        return new ZooKeeperStore(uri, wire.process(), (millis, events) -> {
             Client client = new Client(wire, millis, events);
             clients.add(client);
             client.connect();
@@ -75,7 +79,16 @@ public final class ZooKeeperModel implements QueueModel {
         }
         for (LiveSession<Client> session : List.copyOf(sessions.values())) {
             if (session.watched.remove(path)) {
-                session.client.tell(path);
+                session.client.tell(path, Watcher.Event.EventType.NodeDeleted);
+            }
+        }
+    }
+
+    private void write(String path, byte[] data, int version) throws KeeperException {
+        tree.write(path, data, version);
+        for (LiveSession<Client> session : List.copyOf(sessions.values())) {
+            if (session.watched.remove(path)) {
+                session.client.tell(path, Watcher.Event.EventType.NodeDataChanged);
             }
         }
     }
@@ -141,8 +154,16 @@ public final class ZooKeeperModel implements QueueModel {
     public OptionalLong keptUntilNanos(String lock, long token) {
         String path = lockPath(lock);
         List<String> queue = Znodes.inOrder(tree.childrenOf(path));
-        SessionCalls.Node first = queue.isEmpty() ? null : tree.find(path + "/" + queue.get(0));
-        LiveSession<Client> session = first == null || first.czxid() != token ? null : sessions.get(first.session());
+        List<SessionCalls.Node> nodes = queue.stream()
+                .map(name -> Objects.requireNonNull(tree.find(path + "/" + name)))
+                .toList();
+        List<SessionCalls.Node> holding =
+                nodes.stream().takeWhile(QueueHeads::isReader).toList();
+        LiveSession<Client> session = (holding.isEmpty() ? nodes.stream().limit(1) : holding.stream())
+                .filter(node -> uri.tokens().token(node.czxid(), QueueHeads.data(node).generation()) == token)
+                .findFirst()
+                .map(node -> sessions.get(node.session()))
+                .orElse(null);
         return session == null
                 ? OptionalLong.empty()
                 : OptionalLong.of(
@@ -258,10 +279,12 @@ public final class ZooKeeperModel implements QueueModel {
             }
             known.heardAtNanos = run.host().nanoTime();
             for (String path : List.copyOf(watched)) {
-                if (tree.find(path) != null) {
-                    known.watched.add(path);
+                if (tree.find(path) == null) {
+                    tell(path, Watcher.Event.EventType.NodeDeleted);
+                } else if (tree.changedAt(path) > known.seen) {
+                    tell(path, Watcher.Event.EventType.NodeDataChanged);
                 } else {
-                    tell(path);
+                    known.watched.add(path);
                 }
             }
             return true;
@@ -320,10 +343,10 @@ public final class ZooKeeperModel implements QueueModel {
                     });
         }
 
-        void tell(String path) {
+        void tell(String path, Watcher.Event.EventType type) {
             wire.tell(() -> {
                 if (!over && watched.remove(path)) {
-                    event(Watcher.Event.EventType.NodeDeleted, Watcher.Event.KeeperState.SyncConnected, path);
+                    event(type, Watcher.Event.KeeperState.SyncConnected, path);
                 }
             });
         }
@@ -424,13 +447,24 @@ public final class ZooKeeperModel implements QueueModel {
                 Node node = shownTo(known, path).require(path);
                 if (watch) {
                     watched.add(path);
-                    if (tree.find(path) != null) {
-                        known.watched.add(path);
+                    // Of what has changed since, it is told as soon as the member learns it.
+                    if (tree.find(path) == null) {
+                        tell(path, Watcher.Event.EventType.NodeDeleted);
+                    } else if (tree.find(path) != node) {
+                        tell(path, Watcher.Event.EventType.NodeDataChanged);
                     } else {
-                        tell(path); // as soon as the member learns it
+                        known.watched.add(path);
                     }
                 }
                 return node;
+            });
+        }
+
+        @Override
+        public CompletableFuture<Void> write(String path, byte[] data, int version) {
+            return this.<Void>call(path, () -> {
+                ZooKeeperModel.this.write(path, data, version);
+                return null;
             });
         }
 

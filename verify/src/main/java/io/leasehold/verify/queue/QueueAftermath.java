@@ -43,7 +43,7 @@ final class QueueAftermath {
 
     void check() {
         world.runFor(CALM);
-        clients.forEach(client -> client.tasks.requireNonePending());
+        clients.forEach(client -> client.requireNonePending());
         model.entries().forEach(entry -> run.problem("orphan: left behind: " + entry));
         passesOn(false);
         passesOn(true);
@@ -53,7 +53,7 @@ final class QueueAftermath {
     }
 
     private static LockClient locks(QueueClient client) {
-        return Objects.requireNonNull(client.tasks.locks());
+        return Objects.requireNonNull(client.locks());
     }
 
     private void passesOn(boolean breaksWatches) {

@@ -13,12 +13,25 @@ public enum QueueKind {
      */
     ETCD(Duration.ofMillis(2_600)),
     /** Sessions, sequential nodes, watches. */
-    ZOOKEEPER(LockTasks.TTL);
+    ZOOKEEPER(LockTasks.TTL),
+    /** etcd, where clients also read and downgrade. */
+    ETCD_READERS(Duration.ofMillis(2_600)),
+    /** ZooKeeper, where clients also read and downgrade. */
+    ZOOKEEPER_READERS(LockTasks.TTL);
 
     private final Duration ttl;
 
     QueueKind(Duration ttl) {
         this.ttl = ttl;
+    }
+
+    /** Whether locks have readers. */
+    boolean hasReaders() {
+        return this == ETCD_READERS || this == ZOOKEEPER_READERS;
+    }
+
+    private boolean isEtcd() {
+        return this == ETCD || this == ETCD_READERS;
     }
 
     /** The ttl of the leases of a run. */
@@ -28,10 +41,10 @@ public enum QueueKind {
 
     /** Whether this fault can happen there: reads of etcd pass through its leader. */
     boolean knows(QueueFault fault) {
-        return this == ZOOKEEPER || fault != QueueFault.STALE_READ;
+        return !isEtcd() || fault != QueueFault.STALE_READ;
     }
 
     QueueModel model(QueueRun run) {
-        return this == ETCD ? new EtcdModel(run) : new ZooKeeperModel(run);
+        return isEtcd() ? new EtcdModel(run, hasReaders()) : new ZooKeeperModel(run, hasReaders());
     }
 }

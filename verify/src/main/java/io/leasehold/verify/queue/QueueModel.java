@@ -13,7 +13,7 @@ public interface QueueModel {
     /**
      * The end, in the world's time, of an entry whose client falls silent.
      *
-     * @return empty if no entry with this token is the first of its queue
+     * @return empty if no entry with this token holds
      */
     OptionalLong keptUntilNanos(String lock, long token);
 

@@ -54,7 +54,7 @@ final class QueueSimulation implements LockTasks.Beliefs {
         run.runWrong(process, QueueFault.CLIENT_CLOCK_RATE);
         QueueWire wire = new QueueWire(cluster, process);
         wire.faults(run.drawnFaults());
-        QueueClient client = new QueueClient(run, cluster, wire, this);
+        QueueClient client = new QueueClient(run, cluster, wire, this, plan.kind().hasReaders());
         clients.add(client);
         all.add(client);
         client.start(model, plan.kind().ttl());
@@ -102,7 +102,7 @@ final class QueueSimulation implements LockTasks.Beliefs {
         world.runFor(Duration.ofMillis(QueuePlan.CHAOS_MILLIS));
         run.calm();
         for (QueueClient client : all) {
-            client.tasks.stop();
+            client.stop();
             client.wire.requests().heal();
             client.wire.replies().heal();
             client.wire.requests().resume();

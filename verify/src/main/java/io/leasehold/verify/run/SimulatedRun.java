@@ -11,7 +11,9 @@ import io.leasehold.testkit.virtual.VirtualRuntime;
 import io.leasehold.testkit.virtual.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +31,9 @@ public final class SimulatedRun<F extends Enum<F>> {
     private final VirtualWorld world;
     private final RunCounts<F> counts = new RunCounts<>();
     private final List<HistoryEvent> history = new ArrayList<>(512);
+    /** The events of each reader. */
+    private final List<List<HistoryEvent>> readers = new ArrayList<>();
+
     private final List<String> problems = new ArrayList<>();
     private final GuardedCounters resource;
     private boolean calm;
@@ -92,6 +97,25 @@ public final class SimulatedRun<F extends Enum<F>> {
         history.add(event);
     }
 
+    /** Notes that a reader records its events there. */
+    void reads(List<HistoryEvent> events) {
+        readers.add(events);
+    }
+
+    /** Judges each reader against the holders of the exclusive lock. */
+    private void judgeReaders() {
+        Set<String> found = new LinkedHashSet<>();
+        for (List<HistoryEvent> reader : readers) {
+            List<HistoryEvent> together = new ArrayList<>(history);
+            together.addAll(reader);
+            History whole = History.of(together);
+            OverlapChecker.check(whole).forEach(v -> found.add("overlap with a reader: " + v));
+            TokenChecker.check(whole).forEach(v -> found.add("token of a reader: " + v));
+        }
+        problems.addAll(found);
+        counts.saw("readers", readers.size());
+    }
+
     /** Injects the faults of the plan at their times, until the calm. */
     public void schedule(Consumer<FaultPlan.Harm<F>> inflict) {
         for (FaultPlan.Harm<F> harm : plan.harms()) {
@@ -147,6 +171,7 @@ public final class SimulatedRun<F extends Enum<F>> {
         if (plan.promisesExclusion()) {
             OverlapChecker.check(whole).forEach(v -> problems.add("overlap: " + v));
             TokenChecker.check(whole).forEach(v -> problems.add("token: " + v));
+            judgeReaders();
         }
         for (LostUpdateChecker.Result result : LostUpdateChecker.check(whole)) {
             boolean checking = result.resource().startsWith("checking/");

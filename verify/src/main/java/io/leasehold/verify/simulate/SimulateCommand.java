@@ -73,15 +73,17 @@ public final class SimulateCommand implements Callable<Integer> {
         ETCD,
         ZOOKEEPER;
 
-        Seeds<?> seeds() {
-            return this == SQL ? SqlSimulator.seeds() : QueueSimulator.seeds(QueueKind.valueOf(name()));
+        Seeds<?> seeds(LeaseKind kind) {
+            return this == SQL
+                    ? SqlSimulator.seeds()
+                    : QueueSimulator.seeds(QueueKind.valueOf(name() + (kind == LeaseKind.READERS ? "_READERS" : "")));
         }
     }
 
     @Option(
             names = "--kind",
             paramLabel = "locks|readers|permits|tickets",
-            description = "The kind of lease, at nodes of Redis. Default: locks")
+            description = "The kind of lease, at nodes of Redis; readers also at etcd and zookeeper. Default: locks")
     private LeaseKind kind = LeaseKind.LOCKS;
 
     @Option(names = "--history", description = "With --runs 1: prints the history of the run instead.")
@@ -107,7 +109,7 @@ public final class SimulateCommand implements Callable<Integer> {
             System.out.print(
                     store == Store.REDIS
                             ? simulator().run(simulator().plan(seed)).history().text()
-                            : store.seeds().history(seed));
+                            : store.seeds(kind).history(seed));
             return 0;
         }
         if (traces) {
@@ -135,7 +137,7 @@ public final class SimulateCommand implements Callable<Integer> {
 
     private long traceHash(long seed) {
         if (store != Store.REDIS) {
-            return store.seeds().traceHash(seed);
+            return store.seeds(kind).traceHash(seed);
         }
         SimulationResult result = simulator().run(simulator().plan(seed));
         return 31 * result.traceHash() + result.history().text().hashCode();
@@ -171,7 +173,7 @@ public final class SimulateCommand implements Callable<Integer> {
 
     private int seeds(long first, int count) {
         LongSupplier clock = store == Store.SQL ? SimulateCommand::processNanos : SimulateCommand::cpuNanos;
-        Seeds<?> plans = store.seeds();
+        Seeds<?> plans = store.seeds(kind);
         long cpuBefore = clock.getAsLong();
         Seeds.Report report = plans.run(first, count);
         double seconds = (clock.getAsLong() - cpuBefore) / 1e9;

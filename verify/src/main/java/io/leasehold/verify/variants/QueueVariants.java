@@ -19,8 +19,8 @@ final class QueueVariants {
                         "etcd-key-before-the-answer",
                         "a lock is granted as soon as the key is requested, even behind others",
                         "etcd/QueueEntry.java",
-                        "if (first.getKey().equals(own.key())) {\n            return grant",
-                        "if (!first.getKey().equals(own.queue())) {\n            return grant"),
+                        "if (blocking.isEmpty()) {",
+                        "if (blocking.isEmpty() || !own.data().isReader()) {"),
                 new Variant(
                         "etcd-extended-from-the-reply",
                         "an extension counts from its reply",
@@ -74,8 +74,8 @@ final class QueueVariants {
                         "zookeeper-turn-of-another",
                         "a lock is granted to the second waiter as well",
                         "zookeeper/QueueEntry.java",
-                        "if (before == 0) {",
-                        "if (before <= 1) {"),
+                        "if (blocking == null) {",
+                        "if (blocking == null || view.ours() <= 1) {"),
                 new Variant(
                         "zookeeper-session-in-full",
                         "the time in which the leader may have received no sign of life of a session also counts",
@@ -86,8 +86,8 @@ final class QueueVariants {
                         "zookeeper-turn-from-its-answer",
                         "a turn counts from the moment at which it is taken",
                         "zookeeper/QueueEntry.java",
-                        "long fromNanos) {\n        long token",
-                        "long fromNanos) {\n        fromNanos = shared.runtime.nanoTime();\n        long token"),
+                        "long fromNanos, long forNanos) {\n        UnsafeStoreException",
+                        "long fromNanos, long forNanos) {\n        fromNanos = shared.runtime.nanoTime();\n        UnsafeStoreException"),
                 new Variant(
                         "zookeeper-sleep-unnoticed",
                         "the age of a proof is measured with the clock that stands still while the machine sleeps",
@@ -105,14 +105,14 @@ final class QueueVariants {
                         "zookeeper-first-behind-others",
                         "a waiter takes its turn when its predecessor's node has gone, although others are before it",
                         "zookeeper/QueueEntry.java",
-                        "boolean isNext = ours == 1;",
-                        "boolean isNext = true;"),
+                        "boolean isNext = view.ours() == 1 && !isReader;",
+                        "boolean isNext = !isReader;"),
                 new Variant(
                         "zookeeper-token-of-the-turn",
                         "a token is not that of the node",
                         "zookeeper/QueueEntry.java",
-                        "long token = shared.uri.tokenBase() + own.czxid();",
-                        "long token = shared.uri.tokenBase() + own.czxid() / 4;"),
+                        "return shared.tokens.token(own.czxid(), attempt.data().generation());",
+                        "return shared.tokens.token(own.czxid() / 4, attempt.data().generation());"),
                 recheckFromMemory("zookeeper"));
     }
 
