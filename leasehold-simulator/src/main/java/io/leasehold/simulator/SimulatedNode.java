@@ -210,6 +210,8 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
 
     private NodeImage older(int writes) {
         trace.followsNoMore();
+        // A waiter of the older state may count as alive for longer than it said since, if the clock was set back.
+        silentFromNanos.clear();
         for (int i = 0; i < writes && written.size() > 1; i++) {
             written.removeLast();
         }
