@@ -29,7 +29,12 @@ final class QueueClient {
     private final SimulatedRun<QueueFault> run;
     private final QueueRun cluster;
 
-    QueueClient(SimulatedRun<QueueFault> run, QueueRun cluster, QueueWire wire, LockTasks.Beliefs beliefs, boolean hasReaders) {
+    QueueClient(
+            SimulatedRun<QueueFault> run,
+            QueueRun cluster,
+            QueueWire wire,
+            LockTasks.Beliefs beliefs,
+            boolean hasReaders) {
         this.run = run;
         this.cluster = cluster;
         this.wire = wire;

@@ -54,7 +54,8 @@ final class QueueSimulation implements LockTasks.Beliefs {
         run.runWrong(process, QueueFault.CLIENT_CLOCK_RATE);
         QueueWire wire = new QueueWire(cluster, process);
         wire.faults(run.drawnFaults());
-        QueueClient client = new QueueClient(run, cluster, wire, this, plan.kind().hasReaders());
+        QueueClient client =
+                new QueueClient(run, cluster, wire, this, plan.kind().hasReaders());
         clients.add(client);
         all.add(client);
         client.start(model, plan.kind().ttl());

@@ -21,6 +21,22 @@ public class QueueHunt implements IntFunction<String> {
         }
     }
 
+    /** Over etcd, with readers. */
+    public static final class OfEtcdReaders extends QueueHunt {
+        /** Called by reflection. */
+        public OfEtcdReaders() {
+            super(QueueKind.ETCD_READERS);
+        }
+    }
+
+    /** Over ZooKeeper, with readers. */
+    public static final class OfZooKeeperReaders extends QueueHunt {
+        /** Called by reflection. */
+        public OfZooKeeperReaders() {
+            super(QueueKind.ZOOKEEPER_READERS);
+        }
+    }
+
     /** Over ZooKeeper. */
     public static final class OfZooKeeper extends QueueHunt {
         /** Called by reflection. */

@@ -2,7 +2,7 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of the readers of a lock: at the node in memory, in the engine, and in the scripts. */
+/** Those of the readers of a lock: at the node in memory, in the engine, in the scripts, and in queues. */
 final class ReaderVariants {
 
     private static final String MEMORY = "memory/Readers.java";
@@ -221,5 +221,60 @@ final class ReaderVariants {
                         RELEASE,
                         "(ours or readers_end > 0 or not value)",
                         "(ours or not value)"));
+    }
+
+    /** Those of readers in the queues of etcd. */
+    static List<Variant> etcd() {
+        return List.of(
+                new Variant(
+                        "etcd-readers-pass-a-writer",
+                        "a reader holds although a writer is before it",
+                        "etcd/KeysBefore.java",
+                        "found = QueueHeads.isReader(one) ? found : one;",
+                        "found = last;"),
+                new Variant(
+                        "etcd-writers-pass-readers",
+                        "a writer holds although readers are before it",
+                        "etcd/KeysBefore.java",
+                        "first.getCreateRevision() != made)",
+                        "first.getCreateRevision() != made && !QueueHeads.isReader(first))"),
+                new Variant(
+                        "etcd-readers-token-of-the-writer",
+                        "a writer that becomes a reader keeps its token",
+                        "spi/toolkit/TokenBase.java",
+                        "GENERATIONS * revision + generation",
+                        "GENERATIONS * revision"),
+                new Variant(
+                        "etcd-readers-key-of-a-writer",
+                        "a downgrade is confirmed, and the key stays that of a writer",
+                        "etcd/KeyDowngrade.java",
+                        "etcd.change(own.key(), made, own.value(), to, leased.id())",
+                        "etcd.move(own.key(), made, own.value(), leased.id()).thenApply(moved ->"
+                                + " new EtcdCalls.Found(Optional.of(new KeyValue(io.etcd.jetcd.api.KeyValue.newBuilder()"
+                                + ".setCreateRevision(made).setValue(com.google.protobuf.ByteString.copyFrom("
+                                + "to.getBytes())).build(), ByteSequence.EMPTY)), moved.front().revision()))"));
+    }
+
+    /** Those of readers in the queues of ZooKeeper. */
+    static List<Variant> zooKeeper() {
+        return List.of(
+                new Variant(
+                        "zookeeper-readers-pass-a-writer",
+                        "a reader holds although a writer is before it",
+                        "zookeeper/NodesBefore.java",
+                        "found.filter(entry -> !QueueHeads.isReader(entry))",
+                        "found.filter(entry -> entry.session() == 0)"),
+                new Variant(
+                        "zookeeper-readers-token-of-the-writer",
+                        "a writer that becomes a reader keeps its token",
+                        "zookeeper/QueueEntry.java",
+                        "return shared.tokens.token(own.czxid(), attempt.data().generation());",
+                        "return shared.tokens.token(own.czxid(), 0);"),
+                new Variant(
+                        "zookeeper-readers-by-the-first",
+                        "a reader looks at the first node only",
+                        "zookeeper/NodesBefore.java",
+                        "queue.subList(0, ours))",
+                        "queue.subList(0, 1))"));
     }
 }

@@ -142,7 +142,9 @@ public final class VariantsCommand implements Callable<Integer> {
                     new Suite("sql", SqlVariants.all(), SqlHunt.class, false),
                     new Suite("sql", FencingVariants.rows(), JointHunt.OfFencedRows.class, false),
                     new Suite("etcd", QueueVariants.etcd(), QueueHunt.OfEtcd.class, false),
-                    new Suite("zookeeper", QueueVariants.zooKeeper(), QueueHunt.OfZooKeeper.class, false));
+                    new Suite("etcd", ReaderVariants.etcd(), QueueHunt.OfEtcdReaders.class, false),
+                    new Suite("zookeeper", QueueVariants.zooKeeper(), QueueHunt.OfZooKeeper.class, false),
+                    new Suite("zookeeper", ReaderVariants.zooKeeper(), QueueHunt.OfZooKeeperReaders.class, false));
         }
     }
 
