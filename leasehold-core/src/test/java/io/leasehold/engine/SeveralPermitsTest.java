@@ -76,7 +76,7 @@ final class SeveralPermitsTest {
     private final List<LockClient> clients = new ArrayList<>();
 
     /** The node, some of whose answers the test decides on. */
-    private final class Way extends PassingKeeper implements LockStore {
+    private static final class Way extends PassingKeeper implements LockStore {
         private final LockStore store;
         private final AtomicInteger acquires = new AtomicInteger();
         /** Called with the number of each request, from 1 on; null lets it pass. */
@@ -342,7 +342,7 @@ final class SeveralPermitsTest {
         assertThat(held()).isEqualTo(1);
         waiting.cancel(false);
         until(() -> held() == 0);
-        new SingleNodeStore(node, runtime).acquire(request).thenAccept(late::complete);
+        var unused = new SingleNodeStore(node, runtime).acquire(request).thenAccept(late::complete);
         until(() -> held() == 0);
         assertThat(late).isCompleted();
     }

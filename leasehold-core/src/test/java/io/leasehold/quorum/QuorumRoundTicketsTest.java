@@ -113,6 +113,7 @@ final class QuorumRoundTicketsTest {
         Kind[] all = new Kind[n];
         boolean late = false;
         boolean over = false;
+        int left = steps.size();
         for (Step step : steps) {
             late |= step.node() < 0;
             if (step.node() >= 0) {
@@ -122,7 +123,8 @@ final class QuorumRoundTicketsTest {
             List<QuorumRound.Action> actions = step.node() < 0
                     ? round.late(FIRST)
                     : round.voted(new QuorumRound.Vote(step.node(), FIRST, 1, 1, step.kind().reply, FIRST));
-            boolean isLast = step == steps.get(steps.size() - 1);
+            left--;
+            boolean isLast = left == 0;
             RoundVerdict verdict = null;
             boolean returns = false;
             for (QuorumRound.Action action : actions) {
