@@ -412,8 +412,7 @@ final class QuorumSession {
                 export.over().thenRun(this::forget);
             } catch (RuntimeException | Error e) {
                 String message = "the export of " + wanted.name() + " failed unexpectedly: " + e;
-                reply.complete(
-                        new ExportReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, e)));
+                reply.complete(new ExportReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, e)));
                 throw e;
             }
         });

@@ -153,7 +153,8 @@ final class ReadersErrorsTest {
                             .acquires()
                             .get(0)
                             .answer()
-                            .complete(new AcquireReply.Busy(null, Duration.ofHours(1).toNanos(), List.of())));
+                            .complete(new AcquireReply.Busy(
+                                    null, Duration.ofHours(1).toNanos(), List.of())));
             own.pass(Duration.ofSeconds(10));
             assertThat(wanted).as("read %d", at).allMatch(CompletableFuture::isDone);
         }
@@ -185,7 +186,9 @@ final class ReadersErrorsTest {
                 own.store.acquires().get(0).answer().complete(new AcquireReply.Queued(null, 1, List.of()));
                 met = own.meets(at, () -> wanted.cancel(true));
                 own.pass(Duration.ofSeconds(20));
-                assertThat(own.store.acquires()).as("read %d, reads %s", at, reads).hasSize(1);
+                assertThat(own.store.acquires())
+                        .as("read %d, reads %s", at, reads)
+                        .hasSize(1);
             }
         }
     }

@@ -59,8 +59,8 @@ public final class SharedReadsLincheckTest {
 
     /** A caller that comes once and leaves once. */
     private final class Reader {
-        private final ReadAttempt attempt = new ReadAttempt(
-                Workshop.NAME.asRead(), workshop.settings, Long.MAX_VALUE, workshop.context, null);
+        private final ReadAttempt attempt =
+                new ReadAttempt(Workshop.NAME.asRead(), workshop.settings, Long.MAX_VALUE, workshop.context, null);
         private final AtomicBoolean left = new AtomicBoolean();
         private volatile boolean entered;
 
@@ -126,8 +126,7 @@ public final class SharedReadsLincheckTest {
     }
 
     private long releases(long token) {
-        OwnerToken owner =
-                store.acquires().get((int) (token - 1_000)).request().owner();
+        OwnerToken owner = store.acquires().get((int) (token - 1_000)).request().owner();
         return store.releases().stream()
                 .filter(request -> request.owner().equals(owner))
                 .count();

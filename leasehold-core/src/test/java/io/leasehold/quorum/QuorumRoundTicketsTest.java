@@ -128,7 +128,9 @@ final class QuorumRoundTicketsTest {
             RoundVerdict verdict = null;
             boolean returns = false;
             for (QuorumRound.Action action : actions) {
-                assertThat(action).as("%s", steps).isNotInstanceOfAny(QuorumRound.Undo.class, QuorumRound.Confirm.class);
+                assertThat(action)
+                        .as("%s", steps)
+                        .isNotInstanceOfAny(QuorumRound.Undo.class, QuorumRound.Confirm.class);
                 verdict = action instanceof QuorumRound.Finish finish ? finish.verdict() : verdict;
                 returns |= action instanceof QuorumRound.ReturnVotes;
             }

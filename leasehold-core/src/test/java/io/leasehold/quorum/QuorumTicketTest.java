@@ -236,7 +236,9 @@ final class QuorumTicketTest {
                     .join();
         }
         Grant grant = won(set.clock.answer(set.store.resume(request(owner).ballotSoFar(reply.ballot()), ticket)));
-        assertThat(grant.owner()).as("an owner token that was returned is not used again").isNotEqualTo(owner);
+        assertThat(grant.owner())
+                .as("an owner token that was returned is not used again")
+                .isNotEqualTo(owner);
         assertThat(set.clock.answer(set.releasing(owner, 0, ReleaseRequest.Kind.UNDO)))
                 .as("the engine may name the owner token of its requests")
                 .isInstanceOf(ReleaseReply.Released.class);

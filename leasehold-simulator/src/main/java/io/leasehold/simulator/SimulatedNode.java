@@ -72,6 +72,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     private final List<HandOver> pushes = new ArrayList<>(1);
     /** The end of the place of a waiting attempt that does not retry. */
     private final Map<String, Long> silentFromNanos = new HashMap<>();
+
     private final KeptGrants grants;
     /** The waiters that it may hand a lock over to, by attempt. */
     private final Map<String, Claimant> claimants = new HashMap<>();

@@ -45,7 +45,10 @@ final class KindsTest {
         Simulator wrong = Simulator.over(node -> new PassingNode(node) {
                     @Override
                     public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
-                        return node.admin().describe(ballot.request().name()).join().isEmpty()
+                        return node.admin()
+                                        .describe(ballot.request().name())
+                                        .join()
+                                        .isEmpty()
                                 ? node.acquire(ballot)
                                 : super.resume(ballot, ticket);
                     }

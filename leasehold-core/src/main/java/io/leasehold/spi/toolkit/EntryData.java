@@ -18,7 +18,10 @@ import org.jspecify.annotations.Nullable;
  *     ticket, or of a claimant; null if none has
  */
 public record EntryData(
-        String holderId, @Nullable String reader, int generation, @Nullable String writer) {
+        String holderId,
+        @Nullable String reader,
+        int generation,
+        @Nullable String writer) {
 
     /** The largest generation: the next one would have the token of the next entry. */
     public static final int MAX_GENERATION = 15;

@@ -41,8 +41,7 @@ public final class TokenChecker {
     public static List<Violation> check(History history, Duration ttl) {
         List<Violation> violations = new ArrayList<>();
         history.spansByLock()
-                .forEach((lock, spans) ->
-                        check(lock, spans, history.forcedReleases(lock), ttl.toNanos(), violations));
+                .forEach((lock, spans) -> check(lock, spans, history.forcedReleases(lock), ttl.toNanos(), violations));
         return violations;
     }
 
@@ -76,9 +75,6 @@ public final class TokenChecker {
     /** The first release by force after this lease was asked for; other leases may overtake its answer from then on. */
     private static long firstForced(List<Long> forced, LeaseSpan span, long ttlNanos) {
         long askedAtNanos = span.firstUntilAtNanos() - ttlNanos;
-        return forced.stream()
-                .filter(at -> at - askedAtNanos >= 0)
-                .findFirst()
-                .orElse(Long.MAX_VALUE);
+        return forced.stream().filter(at -> at - askedAtNanos >= 0).findFirst().orElse(Long.MAX_VALUE);
     }
 }
