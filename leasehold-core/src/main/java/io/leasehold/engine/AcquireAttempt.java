@@ -69,7 +69,6 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         this(name, settings, maxWaitNanos, context, queues, asked, AttemptPart.WHOLE);
     }
 
-
     /** Creates the attempt of readers that share its grant, or one of an attempt on several permits. */
     AcquireAttempt(
             LockName name,
@@ -361,7 +360,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
         HeldGrant held;
         try {
-            held = new HeldGrant(name, ofOneToken(grant), acquired.claimNanos(), acquired.ballot(), settings, context, queues);
+            held = new HeldGrant(
+                    name, ofOneToken(grant), acquired.claimNanos(), acquired.ballot(), settings, context, queues);
         } catch (RuntimeException | Error e) {
             undo(grant.owner(), acquired.ballot());
             throw e;

@@ -122,7 +122,12 @@ final class Attempts {
      */
     PendingAttempt<Permit> enterPermits(LockName name, WaitSettings settings, long maxWaitNanos) {
         requirePermits(name, settings);
-        return formed(name, settings, maxWaitNanos, AttemptPart.WHOLE, (lease, attempt) -> new PermitHandle(lease, attempt.slots().get(0)));
+        return formed(
+                name,
+                settings,
+                maxWaitNanos,
+                AttemptPart.WHOLE,
+                (lease, attempt) -> new PermitHandle(lease, attempt.slots().get(0)));
     }
 
     private StorePermits requirePermits(LockName name, WaitSettings settings) {

@@ -125,7 +125,8 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
     private void answered(AcquireAttempt part, @Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
         long random = context.random();
         if (attempt instanceof Attempt.Acquired<Lease> acquired) {
-            if (parts.keep(new PermitHandle(LeaseHandle.of(acquired.lease()), part.slots().get(0)))) {
+            if (parts.keep(new PermitHandle(
+                    LeaseHandle.of(acquired.lease()), part.slots().get(0)))) {
                 long leastLeftNanos = leastLeftNanos();
                 perform(decided(round -> round.taken(leastLeftNanos, random, now())));
             }

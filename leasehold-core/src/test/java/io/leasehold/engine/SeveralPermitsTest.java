@@ -284,7 +284,9 @@ final class SeveralPermitsTest {
         way.swallowsReleases = true;
         Attempt<MultiPermit> attempt = two.attempt(Duration.ofMillis(200));
         assertThat(attempt).isInstanceOf(Attempt.Busy.class);
-        assertThat(way.acquires.get()).as("no second round while a permit is held").isEqualTo(2);
+        assertThat(way.acquires.get())
+                .as("no second round while a permit is held")
+                .isEqualTo(2);
         assertThat(held.isValid()).isTrue();
     }
 
@@ -494,7 +496,8 @@ final class SeveralPermitsTest {
         List<CompletableFuture<Integer>> all = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
             all.add(three.holdWhile(
-                    SOON, several -> CompletableFuture.completedFuture(several.slots().size())));
+                    SOON,
+                    several -> CompletableFuture.completedFuture(several.slots().size())));
         }
         for (CompletableFuture<Integer> one : all) {
             assertThat(one.get(20, TimeUnit.SECONDS)).isEqualTo(3);

@@ -103,7 +103,9 @@ class PermitScriptsTest {
     void severalSlotsAreTakenTogetherWithATokenEach() {
         acquire(5, "a");
         long first = next + 1;
-        assertThat(several(5, "b", 3, "")).containsSubsequence("yes", "1", "2", "3").hasSize(5);
+        assertThat(several(5, "b", 3, ""))
+                .containsSubsequence("yes", "1", "2", "3")
+                .hasSize(5);
         for (int i = 0; i < 3; i++) {
             assertThat(tokenOf(1 + i)).isEqualTo(Long.toString(first + i));
         }
@@ -134,7 +136,10 @@ class PermitScriptsTest {
         acquire(4, "a");
         acquire(4, "b");
         assertThat(several(4, "c", 3, HEARD)).startsWith("queued").contains("lock");
-        assertThat(queue(4, "d", HEARD)).as("one is free, but c waits before").startsWith("queued").contains("ahead");
+        assertThat(queue(4, "d", HEARD))
+                .as("one is free, but c waits before")
+                .startsWith("queued")
+                .contains("ahead");
         assertThat(acquire(4, "e")).startsWith("held");
         assertThat(release("a")).containsExactly("released");
         for (int slot : new int[] {0, 2, 3}) {
