@@ -192,7 +192,7 @@ final class TicketStepsTest {
     void aLateCopyOfAnExportChangesNothing() {
         Grant first = granted();
         ByteSequence key = key();
-        long made = (first.tokens().first()) / 16;
+        long made = first.tokens().first() / 16;
         ByteSequence from = ByteSequence.from(etcd.valueOf(key), java.nio.charset.StandardCharsets.UTF_8);
         export(exporter, first, ticket);
         OwnerToken owner = owner();
