@@ -49,13 +49,8 @@ final class KeyResume {
         });
     }
 
-<<<<<<< ours
     /** Extends the lease that an earlier copy names, or obtains one. */
     private CompletableFuture<?> lease(long ttlNanos) {
-=======
-    /** Extends the lease that an earlier copy names, or obtains one; completes with whether it is new. */
-    private CompletableFuture<Boolean> lease(long ttlNanos) {
->>>>>>> theirs
         return own.lease()
                 .extend()
                 .thenCompose(there -> there

@@ -137,21 +137,7 @@ public final class ZooKeeperModel implements QueueModel {
 
     @Override
     public OptionalLong keptUntilNanos(String lock, long token) {
-<<<<<<< ours
         LiveSession<Client> session = tree.holder(lockPath(lock), uri.tokens(), token)
-=======
-        String path = lockPath(lock);
-        List<String> queue = Znodes.inOrder(tree.childrenOf(path));
-        List<SessionCalls.Node> nodes = queue.stream()
-                .map(name -> Objects.requireNonNull(tree.find(path + "/" + name)))
-                .toList();
-        List<SessionCalls.Node> holding =
-                nodes.stream().takeWhile(QueueHeads::isReader).toList();
-        LiveSession<Client> session = (holding.isEmpty() ? nodes.stream().limit(1) : holding.stream())
-                .filter(node ->
-                        uri.tokens().token(node.czxid(), QueueHeads.data(node).generation()) == token)
-                .findFirst()
->>>>>>> theirs
                 .map(node -> sessions.get(node.session()))
                 .orElse(null);
         return session == null
