@@ -21,6 +21,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.WatchedEvent;
@@ -452,14 +453,11 @@ public final class ZooKeeperModel implements QueueModel {
 
         @Override
         public CompletableFuture<OptionalInt> firstMissing(List<String> paths) {
-            return call(paths.get(0), () -> {
-                for (int i = 0; i < paths.size(); i++) {
-                    if (tree.find(paths.get(i)) == null) {
-                        return OptionalInt.of(i);
-                    }
-                }
-                return OptionalInt.empty();
-            });
+            return call(
+                    paths.get(0),
+                    () -> IntStream.range(0, paths.size())
+                            .filter(i -> tree.find(paths.get(i)) == null)
+                            .findFirst());
         }
 
         @Override
