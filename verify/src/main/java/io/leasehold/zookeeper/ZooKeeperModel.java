@@ -138,13 +138,11 @@ public final class ZooKeeperModel implements QueueModel {
 
     @Override
     public OptionalLong keptUntilNanos(String lock, long token) {
-        LiveSession<Client> session = tree.holder(lockPath(lock), uri.tokens(), token)
+        return tree.holder(lockPath(lock), uri.tokens(), token)
                 .map(node -> sessions.get(node.session()))
-                .orElse(null);
-        return session == null
-                ? OptionalLong.empty()
-                : OptionalLong.of(
-                        run.host().worldNanosAfter(session.leftNanos(run.host().nanoTime())));
+                .map(session -> OptionalLong.of(
+                        run.host().worldNanosAfter(session.leftNanos(run.host().nanoTime()))))
+                .orElse(OptionalLong.empty());
     }
 
     /** Begins each session anew. */
