@@ -55,12 +55,13 @@ public interface Permits extends Acquirable<Permit> {
      * come.
      *
      * <p><b>In rounds.</b> Redlock, ZooKeeper and etcd take the permits one after another. If one is not free, those
-     * taken are released, and the attempt begins again after the delay of {@link LockOptions#retry()}, up to doubled, and
-     * at least after the time that it held permits. Meanwhile, other callers may find these permits busy. Zero patience
-     * means one request for each permit, up to the first that is busy. Otherwise patience bounds the waiting; requests that have
-     * begun are completed, one for each permit. The caller learns that the permits are busy, or of an error, once what was
-     * taken is released. If a release fails, or is not answered within one {@linkplain LockOptions#nodeTimeout() node
-     * timeout}, it is repeated in the background, and that permit is free after its ttl at the latest.
+     * taken are released, and the attempt begins again after the delay of {@link LockOptions#retry()}, up to doubled,
+     * and at least after the time that it held permits. Meanwhile, other callers may find these permits busy. Zero
+     * patience means one request for each permit, up to the first that is busy. Otherwise patience bounds the waiting;
+     * requests that have begun are completed, one for each permit. The caller learns that the permits are busy, or of
+     * an error, once what was taken is released. If a release fails, or is not answered within one {@linkplain
+     * LockOptions#nodeTimeout() node timeout}, it is repeated in the background, and that permit is free after its ttl
+     * at the latest.
      *
      * <p>A thread that holds permits and waits for more of the same name may wait for itself, as with {@link #acquire}.
      *

@@ -143,8 +143,9 @@ final class EtcdQueues {
     /** The key that holds the lock, if this owner token has taken it over. */
     CompletableFuture<Optional<KeyValue>> takenOver(LockName name, OwnerToken owner) {
         return hasTickets
-                ? first(name).thenApply(first ->
-                        first.filter(one -> QueueHeads.data(one).isTakenOverBy(owner)))
+                ? first(name)
+                        .thenApply(first ->
+                                first.filter(one -> QueueHeads.data(one).isTakenOverBy(owner)))
                 : CompletableFuture.completedFuture(Optional.empty());
     }
 
@@ -177,9 +178,7 @@ final class EtcdQueues {
         CompletableFuture<Optional<KeyValue>> held = name.isRead()
                 ? reader(name, owner)
                         .thenApply(found -> found.filter(Owned::holds).map(Owned::key))
-                : first(name)
-                        .thenApply(
-                                first -> first.filter(head -> isWriter(head, key, owner)));
+                : first(name).thenApply(first -> first.filter(head -> isWriter(head, key, owner)));
         return held.thenCompose(own -> own.isEmpty()
                 ? CompletableFuture.completedFuture(Optional.empty())
                 : etcd.keepAlive(own.get().getLease()).thenCompose(kept -> ifStill(own.get(), name, kept)));

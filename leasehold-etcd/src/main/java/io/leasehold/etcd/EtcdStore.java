@@ -269,11 +269,10 @@ final class EtcdStore implements LockStore {
         }
         KeyValue key = first.get();
         int generation = isTicket ? data.generation() + 1 : data.generation();
-        QueueEntry place = byOwner.computeIfAbsent(request.owner(), owner -> new QueueEntry(
-                shared,
-                request,
-                key.getKey(),
-                EntryData.takenOver(owner, request.holderId(), generation)));
+        QueueEntry place = byOwner.computeIfAbsent(
+                request.owner(),
+                owner -> new QueueEntry(
+                        shared, request, key.getKey(), EntryData.takenOver(owner, request.holderId(), generation)));
         return place.resume(request, place.swap(key.getCreateRevision(), key.getValue()))
                 .thenApply(reply -> {
                     if (reply instanceof AcquireReply.Busy) {

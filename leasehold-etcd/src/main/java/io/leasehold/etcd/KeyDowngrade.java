@@ -64,9 +64,8 @@ final class KeyDowngrade {
         if (leased == null) {
             return CompletableFuture.completedFuture(lost());
         }
-        EntryData next = own.data().isReader()
-                ? own.data()
-                : own.data().downgradedTo(request.owner(), request.holderId());
+        EntryData next =
+                own.data().isReader() ? own.data() : own.data().downgradedTo(request.owner(), request.holderId());
         ByteSequence to = ByteSequence.from(next.bytes());
         CompletableFuture<Boolean> extended = own.lease().extend();
         return own.lease()

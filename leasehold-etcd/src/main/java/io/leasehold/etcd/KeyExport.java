@@ -79,8 +79,8 @@ final class KeyExport {
         return etcd.change(own.key(), made, own.value(), to, leased.id())
                 .<ExportReply>thenApply(found -> {
                     boolean isKept = found.key()
-                            .filter(key ->
-                                    key.getCreateRevision() == made && key.getValue().equals(to))
+                            .filter(key -> key.getCreateRevision() == made
+                                    && key.getValue().equals(to))
                             .isPresent();
                     if (!isKept) {
                         return new ExportReply.NotOurs();

@@ -43,20 +43,22 @@ final class KeyResume {
 
     /** Carries out the swap, or finds that an earlier copy has done so. */
     CompletableFuture<Swapped> ask(long ttlNanos) {
-        return lease(ttlNanos).thenCompose(isNew -> {
+        return lease(ttlNanos).thenCompose(done -> {
             EtcdCalls.Leased leased = own.lease().current();
-            return leased == null ? CompletableFuture.completedFuture(notOurs()) : swap(leased, isNew);
+            return leased == null ? CompletableFuture.completedFuture(notOurs()) : swap(leased);
         });
     }
 
-    /** Extends the lease that an earlier copy names, or obtains one; completes with whether it is new. */
-    private CompletableFuture<Boolean> lease(long ttlNanos) {
-        return own.lease().extend().thenCompose(there -> there
-                ? CompletableFuture.completedFuture(false)
-                : own.lease().obtain(ttlNanos, true));
+    /** Extends the lease that an earlier copy names, or obtains one. */
+    private CompletableFuture<?> lease(long ttlNanos) {
+        return own.lease()
+                .extend()
+                .thenCompose(there -> there
+                        ? CompletableFuture.completedFuture(false)
+                        : own.lease().obtain(ttlNanos, true));
     }
 
-    private CompletableFuture<Swapped> swap(EtcdCalls.Leased leased, boolean isNew) {
+    private CompletableFuture<Swapped> swap(EtcdCalls.Leased leased) {
         return own.lease()
                 .putting(() -> etcd.change(own.key(), made, from, own.value(), leased.id()))
                 .thenCompose(found -> {

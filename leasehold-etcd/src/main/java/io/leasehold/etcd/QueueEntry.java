@@ -135,12 +135,7 @@ final class QueueEntry {
         this.ttlNanos = request.ttlNanos();
         this.lease = new KeyLease(etcd, shared.runtime, shared.uri, shared.leases);
         this.place = new QueuePlace<>(name, shared.uri.toString());
-        this.own = new AttemptKey(
-                key,
-                shared.keys.queue(name),
-                data,
-                lease,
-                place);
+        this.own = new AttemptKey(key, shared.keys.queue(name), data, lease, place);
         this.requests = new EntryRequests(
                 shared.runtime,
                 this::remove,

@@ -108,8 +108,8 @@ final class TicketStepsTest {
     }
 
     private RenewReply.Item renew(EtcdStore store, OwnerToken owner) {
-        return now(store.renew(new RenewBatch(
-                        List.of(new RenewBatch.Item(LOCK, owner, TTL.toNanos(), 0)), LIMIT.toNanos())))
+        return now(store.renew(
+                        new RenewBatch(List.of(new RenewBatch.Item(LOCK, owner, TTL.toNanos(), 0)), LIMIT.toNanos())))
                 .items()
                 .get(0);
     }
@@ -130,7 +130,8 @@ final class TicketStepsTest {
         Grant first = granted();
         long token = first.tokens().first();
         OwnerToken waiter = owner();
-        AcquireRequest waiting = request(LOCK, waiter).waiting(Duration.ofSeconds(20).toNanos());
+        AcquireRequest waiting =
+                request(LOCK, waiter).waiting(Duration.ofSeconds(20).toNanos());
         assertThat(now(claimant.acquire(waiting))).isInstanceOf(AcquireReply.Queued.class);
         assertThat(export(exporter, first, ticket)).isInstanceOf(ExportReply.Exported.class);
         assertThat(renew(exporter, first.owner())).isInstanceOf(RenewReply.NotOurs.class);
@@ -192,7 +193,7 @@ final class TicketStepsTest {
     void aLateCopyOfAnExportChangesNothing() {
         Grant first = granted();
         ByteSequence key = key();
-        long made = (first.tokens().first()) / 16;
+        long made = first.tokens().first() / 16;
         ByteSequence from = ByteSequence.from(etcd.valueOf(key), java.nio.charset.StandardCharsets.UTF_8);
         export(exporter, first, ticket);
         OwnerToken owner = owner();
@@ -241,7 +242,9 @@ final class TicketStepsTest {
         assertThat(resume(claimant, owner())).isInstanceOf(AcquireReply.Busy.class);
         assertThat(etcd.queue(LOCK, keys)).isEmpty();
         assertThat(claimant.attempts()).isZero();
-        assertThat(etcd.leases).as("the lease of the claimant is not left behind").hasSizeLessThanOrEqualTo(3);
+        assertThat(etcd.leases)
+                .as("the lease of the claimant is not left behind")
+                .hasSizeLessThanOrEqualTo(3);
     }
 
     /** Each resume takes one of the 16 tokens of the revision. */

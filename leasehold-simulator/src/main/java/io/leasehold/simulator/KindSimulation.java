@@ -149,7 +149,7 @@ final class KindSimulation implements Cluster.Population {
                 world.traceHash());
     }
 
-    /** What the nodes still keep for holders and waiters. */
+    /** The entries that the nodes still keep for holders and waiters. */
     private List<String> left() {
         List<String> left = new ArrayList<>();
         for (SimulatedNode node : cluster.nodes) {

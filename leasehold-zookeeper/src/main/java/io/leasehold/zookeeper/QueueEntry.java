@@ -60,10 +60,12 @@ final class QueueEntry {
     private final Shared shared;
     /** The id in the name of its node, which stays when the node becomes that of a reader. */
     private final String id;
+
     private final String lockPath;
     private final long ttlNanos;
     private final QueuePlace<OwnNode.Made> place;
     private final AwaitedNode awaited;
+    private final NextInLine line = new NextInLine();
     private final NodesBefore before;
     private final NodeDowngrade downgrade;
     private final EntryRequests requests;
@@ -78,10 +80,6 @@ final class QueueEntry {
     private @Nullable Session session;
     /** The node with which the place holds or is next in line, or last did so. */
     private @Nullable OwnNode watched;
-    /** The node that is first in the queue, according to an event. */
-    private OwnNode.@Nullable Made first;
-    /** The node that had only the awaited node before it. */
-    private OwnNode.@Nullable Made second;
     /** Whether the ensemble may have created a node that this client does not know. */
     private boolean uncertain;
 
@@ -191,7 +189,7 @@ final class QueueEntry {
         OwnNode.Made own = place.entry();
         if (own != null) {
             return in.proofFor(request)
-                    .map(proof -> isFirst(own) && in.isConnected()
+                    .map(proof -> line.isFirst(own) && in.isConnected()
                             ? grant(in, own, counted(proof), ttlNanos)
                             : turn(request, in, own, looks))
                     .orElseGet(() -> confirm(request, in, own, looks));
@@ -218,8 +216,7 @@ final class QueueEntry {
             if (request.isWaiting()) {
                 return make(request, in, looks);
             }
-            return before.isBusy(in, queue)
-                    .thenCompose(isBusy -> isBusy ? busy(in, queue) : make(request, in, looks));
+            return before.isBusy(in, queue).thenCompose(isBusy -> isBusy ? busy(in, queue) : make(request, in, looks));
         });
     }
 
@@ -245,8 +242,8 @@ final class QueueEntry {
 
     private CompletableFuture<AcquireReply> make(AcquireRequest request, Session in, int looks) {
         long sentAtNanos = shared.runtime.nanoTime();
-        CompletableFuture<SessionCalls.Created> making =
-                in.create(lockPath + "/" + Znodes.prefixFor(id), attempt.data().bytes(), CreateMode.EPHEMERAL_SEQUENTIAL);
+        CompletableFuture<SessionCalls.Created> making = in.create(
+                lockPath + "/" + Znodes.prefixFor(id), attempt.data().bytes(), CreateMode.EPHEMERAL_SEQUENTIAL);
         // Sent at once: it is answered after the creation, in the order that the leader gives to both.
         CompletableFuture<List<String>> listing = shared.heads.queueOf(in, lockPath, false);
         return making.handle((made, error) -> {
@@ -332,15 +329,10 @@ final class QueueEntry {
     // ---- waiting
 
     private CompletableFuture<AcquireReply> queue(
-            AcquireRequest request,
-            Session in,
-            OwnNode.Made own,
-            NodesBefore.View view,
-            String blocking,
-            int looks) {
+            AcquireRequest request, Session in, OwnNode.Made own, NodesBefore.View view, String blocking, int looks) {
         boolean isReader = attempt.data().isReader();
         boolean isNext = view.ours() == 1 && !isReader;
-        isSecond(isNext ? own : null);
+        line.isSecond(isNext ? own : null);
         awaited.await(in, lockPath + "/" + blocking);
         CompletableFuture<SessionCalls.Node> reading = in.read(lockPath + "/" + blocking, true);
         if (isNext) {
@@ -359,39 +351,23 @@ final class QueueEntry {
                         awaited.forget(in); // Its writer has become a reader in the meantime, and stays one.
                         return look(request, in, looks);
                     }
-                    CompletableFuture<Optional<Holder>> head = view.queue().get(0).equals(blocking)
-                            ? done(Optional.of(shared.heads.holder(found)))
-                            : shared.heads.holderOf(in, lockPath + "/" + view.queue().get(0));
+                    CompletableFuture<Optional<Holder>> head =
+                            view.queue().get(0).equals(blocking)
+                                    ? done(Optional.of(shared.heads.holder(found)))
+                                    : shared.heads.holderOf(
+                                            in, lockPath + "/" + view.queue().get(0));
                     return head.thenApply(holder -> place.queued(holder.orElse(null), shared.runtime.nanoTime()));
                 })
                 .thenCompose(next -> next);
     }
 
-    private synchronized void isSecond(OwnNode.@Nullable Made own) {
-        second = own;
-    }
-
     private void woken(Watcher.Event.EventType event) {
-        OwnNode.Made own;
         OwnNode node;
         synchronized (this) {
-            own = second;
             node = watched;
-            second = null;
         }
-        boolean isFirst = event == Watcher.Event.EventType.NodeDeleted
-                && own != null
-                && node != null
-                && node.isOf(own)
-                && node.isThere();
-        synchronized (this) {
-            first = isFirst ? own : null;
-        }
+        line.heard(event, node);
         shared.events.woken(this);
-    }
-
-    private synchronized boolean isFirst(OwnNode.Made own) {
-        return own.equals(first);
     }
 
     // ---- holding

@@ -1,5 +1,7 @@
 package io.leasehold.zookeeper;
 
+import io.leasehold.verify.queue.QueueFault;
+import io.leasehold.verify.queue.QueueRun;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -26,6 +28,16 @@ final class LiveSession<C> {
         this.id = id;
         this.timeoutNanos = timeoutNanos;
         this.client = client;
+    }
+
+    /** Records a sign of life at the leader; it is as late as the store assumes at worst. */
+    void heard(QueueRun run, long tickNanos) {
+        long lateNanos = run.world().randomBelow(tickNanos / 2);
+        if (run.world().chance(0.1) && !run.isCalm()) {
+            run.saw(QueueFault.EXTENSION_LOST);
+            lateNanos = tickNanos;
+        }
+        heardAtNanos = Math.max(heardAtNanos, run.host().nanoTime() - lateNanos);
     }
 
     /** The time for which the ensemble still keeps it without another sign of life. */

@@ -1,13 +1,17 @@
 package io.leasehold.zookeeper;
 
+import io.leasehold.spi.toolkit.TokenBase;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.Watcher;
 import org.jspecify.annotations.Nullable;
 
 /** The nodes of the model of an ensemble. */
@@ -120,9 +124,25 @@ final class ZnodeTree {
         keep();
     }
 
-    /** The transaction that has last changed the data of a node; 0 if none has. */
-    long changedAt(String path) {
-        return changes.getOrDefault(path, new Change(0, 0)).zxid();
+    /** The event that a client has missed that has seen the node as of this transaction, or null. */
+    Watcher.Event.@Nullable EventType missed(String path, long seen) {
+        if (find(path) == null) {
+            return Watcher.Event.EventType.NodeDeleted;
+        }
+        boolean isChanged = changes.getOrDefault(path, new Change(0, 0)).zxid() > seen;
+        return isChanged ? Watcher.Event.EventType.NodeDataChanged : null;
+    }
+
+    /** The node that holds with this token: the first in the queue of a lock, or one of the first if these are readers'. */
+    Optional<SessionCalls.Node> holder(String lock, TokenBase tokens, long token) {
+        List<SessionCalls.Node> queue = Znodes.inOrder(childrenOf(lock)).stream()
+                .map(name -> Objects.requireNonNull(find(lock + "/" + name)))
+                .toList();
+        List<SessionCalls.Node> readers =
+                queue.stream().takeWhile(QueueHeads::isReader).toList();
+        return (readers.isEmpty() ? queue.stream().limit(1) : readers.stream())
+                .filter(node -> tokens.token(node.czxid(), QueueHeads.data(node).generation()) == token)
+                .findFirst();
     }
 
     /** Removes a node; returns whether it existed. */

@@ -21,6 +21,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.WatchedEvent;
@@ -77,18 +78,13 @@ public final class ZooKeeperModel implements QueueModel {
         if (!tree.remove(path)) {
             return;
         }
-        for (LiveSession<Client> session : List.copyOf(sessions.values())) {
-            if (session.watched.remove(path)) {
-                session.client.tell(path, Watcher.Event.EventType.NodeDeleted);
-            }
-        }
+        tell(path, Watcher.Event.EventType.NodeDeleted);
     }
 
-    private void write(String path, byte[] data, int version) throws KeeperException {
-        tree.write(path, data, version);
+    private void tell(String path, Watcher.Event.EventType type) {
         for (LiveSession<Client> session : List.copyOf(sessions.values())) {
             if (session.watched.remove(path)) {
-                session.client.tell(path, Watcher.Event.EventType.NodeDataChanged);
+                session.client.tell(path, type);
             }
         }
     }
@@ -138,36 +134,15 @@ public final class ZooKeeperModel implements QueueModel {
         });
     }
 
-    /** Records a sign of life at the leader; it is as late as the store assumes at worst. */
-    private void heard(LiveSession<Client> session) {
-        long lateNanos = run.world().randomBelow(TICK_NANOS / 2);
-        if (run.world().chance(0.1) && !run.isCalm()) {
-            run.saw(QueueFault.EXTENSION_LOST);
-            lateNanos = TICK_NANOS;
-        }
-        session.heardAtNanos = Math.max(session.heardAtNanos, run.host().nanoTime() - lateNanos);
-    }
-
     // ---- faults
 
     @Override
     public OptionalLong keptUntilNanos(String lock, long token) {
-        String path = lockPath(lock);
-        List<String> queue = Znodes.inOrder(tree.childrenOf(path));
-        List<SessionCalls.Node> nodes = queue.stream()
-                .map(name -> Objects.requireNonNull(tree.find(path + "/" + name)))
-                .toList();
-        List<SessionCalls.Node> holding =
-                nodes.stream().takeWhile(QueueHeads::isReader).toList();
-        LiveSession<Client> session = (holding.isEmpty() ? nodes.stream().limit(1) : holding.stream())
-                .filter(node -> uri.tokens().token(node.czxid(), QueueHeads.data(node).generation()) == token)
-                .findFirst()
+        return tree.holder(lockPath(lock), uri.tokens(), token)
                 .map(node -> sessions.get(node.session()))
-                .orElse(null);
-        return session == null
-                ? OptionalLong.empty()
-                : OptionalLong.of(
-                        run.host().worldNanosAfter(session.leftNanos(run.host().nanoTime())));
+                .map(session -> OptionalLong.of(
+                        run.host().worldNanosAfter(session.leftNanos(run.host().nanoTime()))))
+                .orElse(OptionalLong.empty());
     }
 
     /** Begins each session anew. */
@@ -279,13 +254,7 @@ public final class ZooKeeperModel implements QueueModel {
             }
             known.heardAtNanos = run.host().nanoTime();
             for (String path : List.copyOf(watched)) {
-                if (tree.find(path) == null) {
-                    tell(path, Watcher.Event.EventType.NodeDeleted);
-                } else if (tree.changedAt(path) > known.seen) {
-                    tell(path, Watcher.Event.EventType.NodeDataChanged);
-                } else {
-                    known.watched.add(path);
-                }
+                watch(known, path, tree.missed(path, known.seen));
             }
             return true;
         }
@@ -333,7 +302,7 @@ public final class ZooKeeperModel implements QueueModel {
             pingedAtNanos = run.world().elapsedNanos();
             LiveSession<Client> known = session;
             call("/", () -> {
-                        heard(Objects.requireNonNull(known));
+                        Objects.requireNonNull(known).heard(run, TICK_NANOS);
                         return true;
                     })
                     .whenComplete((pong, error) -> {
@@ -341,6 +310,15 @@ public final class ZooKeeperModel implements QueueModel {
                             heardAtNanos = process.nanoTime();
                         }
                     });
+        }
+
+        /** Watches a node, or tells of what has changed since, as soon as the member learns it. */
+        private void watch(LiveSession<Client> known, String path, Watcher.Event.@Nullable EventType missed) {
+            if (missed == null) {
+                known.watched.add(path);
+            } else {
+                tell(path, missed);
+            }
         }
 
         void tell(String path, Watcher.Event.EventType type) {
@@ -447,14 +425,7 @@ public final class ZooKeeperModel implements QueueModel {
                 Node node = shownTo(known, path).require(path);
                 if (watch) {
                     watched.add(path);
-                    // Of what has changed since, it is told as soon as the member learns it.
-                    if (tree.find(path) == null) {
-                        tell(path, Watcher.Event.EventType.NodeDeleted);
-                    } else if (tree.find(path) != node) {
-                        tell(path, Watcher.Event.EventType.NodeDataChanged);
-                    } else {
-                        known.watched.add(path);
-                    }
+                    watch(known, path, tree.missed(path, known.seen));
                 }
                 return node;
             });
@@ -463,7 +434,8 @@ public final class ZooKeeperModel implements QueueModel {
         @Override
         public CompletableFuture<Void> write(String path, byte[] data, int version) {
             return this.<Void>call(path, () -> {
-                ZooKeeperModel.this.write(path, data, version);
+                tree.write(path, data, version);
+                ZooKeeperModel.this.tell(path, Watcher.Event.EventType.NodeDataChanged);
                 return null;
             });
         }
@@ -479,14 +451,11 @@ public final class ZooKeeperModel implements QueueModel {
 
         @Override
         public CompletableFuture<OptionalInt> firstMissing(List<String> paths) {
-            return call(paths.get(0), () -> {
-                for (int i = 0; i < paths.size(); i++) {
-                    if (tree.find(paths.get(i)) == null) {
-                        return OptionalInt.of(i);
-                    }
-                }
-                return OptionalInt.empty();
-            });
+            return call(
+                    paths.get(0),
+                    () -> IntStream.range(0, paths.size())
+                            .filter(i -> tree.find(paths.get(i)) == null)
+                            .findFirst());
         }
 
         @Override

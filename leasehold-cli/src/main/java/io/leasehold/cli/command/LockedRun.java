@@ -246,7 +246,8 @@ final class LockedRun {
             signalled(NOTHING_HELD);
             return null;
         }
-        CompletableFuture<Attempt<Lease>> attempt = RunAttempt.begin(locks, tickets, request.lock(), request.take(), request.maxWait());
+        CompletableFuture<Attempt<Lease>> attempt =
+                RunAttempt.begin(locks, tickets, request.lock(), request.take(), request.maxWait());
         signals.handTo(signal -> attempt.cancel(true));
         Attempt<Lease> result;
         try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {

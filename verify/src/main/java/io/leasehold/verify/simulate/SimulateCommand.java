@@ -122,7 +122,8 @@ public final class SimulateCommand implements Callable<Integer> {
         if (fresh > 0 && code != 1) {
             long first = System.currentTimeMillis();
             // Printed before the runs, so that a run that never ends can be repeated, too.
-            System.out.println("fresh: again by verify/run simulate" + options() + " --runs " + fresh + " --seed " + first);
+            System.out.println(
+                    "fresh: again by verify/run simulate" + options() + " --runs " + fresh + " --seed " + first);
             int later = from(first, fresh);
             code = code == 0 || later == 1 ? later : code;
         }
