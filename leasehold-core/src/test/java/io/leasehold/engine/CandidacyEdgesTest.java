@@ -618,9 +618,13 @@ final class CandidacyEdgesTest {
                 }
                 assertThat(own.asked()).as("read %d, loss %s", fatal, loss).isGreaterThan(2);
                 candidacy.closeAsync();
-                own.store.acquires().forEach(asked -> asked.answer()
-                        .complete(new AcquireReply.Failed(
-                                FailureKind.NO_EFFECT, new StoreUnavailableException("made by the test", null), 0)));
+                own.store
+                        .acquires()
+                        .forEach(asked -> asked.answer()
+                                .complete(new AcquireReply.Failed(
+                                        FailureKind.NO_EFFECT,
+                                        new StoreUnavailableException("made by the test", null),
+                                        0)));
                 own.runtime.pass(Duration.ofMinutes(2));
                 assertThat(candidacy.whenEnded().toCompletableFuture())
                         .as("read %d, loss %s", fatal, loss)
