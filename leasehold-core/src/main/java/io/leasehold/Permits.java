@@ -49,17 +49,19 @@ public interface Permits extends Acquirable<Permit> {
      * <p><b>Guarantee.</b> A caller gets all of them or nothing, and callers do not wait for each other in a circle:
      * nothing is held while an attempt waits.
      *
-     * <p><b>In one step.</b> In memory and on Redis, one request takes all permits. If too few are free, it has one place
-     * in the queue, and no later request passes it. If an operator takes one of the permits away, all of them end.
+     * <p><b>In one step.</b> In memory, on Redis and in a lease table, one request takes all permits. If an operator
+     * takes one of them away, all end. At a store with a queue, the request has one place in it, and no later one passes
+     * it. Elsewhere, the wait has no bound: callers that want fewer permits may overtake this one for as long as they
+     * come.
      *
-     * <p><b>In rounds.</b> Other stores take the permits one after another. If one is not free, those taken are given
-     * back, and the attempt begins again after the delay of {@link LockOptions#retry()}, up to doubled, and at least
-     * after the time that it held permits. Meanwhile, other callers may be told that these permits are busy. The wait has
-     * no bound: callers that want fewer permits may overtake this one for as long as they come. Zero patience means one
-     * request for each permit, up to the first that is busy. Otherwise patience bounds the waiting; requests that have
-     * begun are completed, one for each permit. A caller is told that the permits are busy, or of an error, once what was
-     * taken is given back. If a release fails, or is not answered within one {@linkplain LockOptions#nodeTimeout() node
-     * timeout}, it is repeated in the background, and that permit is free after its ttl at the latest.
+     * <p><b>In rounds.</b> Redlock, ZooKeeper and etcd take the permits one after another. If one is not free, those
+     * taken are released, and the attempt begins again after the delay of {@link LockOptions#retry()}, up to doubled,
+     * and at least after the time that it held permits. Meanwhile, other callers may find these permits busy. Zero
+     * patience means one request for each permit, up to the first that is busy. Otherwise patience bounds the waiting;
+     * requests that have begun are completed, one for each permit. The caller learns that the permits are busy, or of
+     * an error, once what was taken is released. If a release fails, or is not answered within one {@linkplain
+     * LockOptions#nodeTimeout() node timeout}, it is repeated in the background, and that permit is free after its ttl
+     * at the latest.
      *
      * <p>A thread that holds permits and waits for more of the same name may wait for itself, as with {@link #acquire}.
      *

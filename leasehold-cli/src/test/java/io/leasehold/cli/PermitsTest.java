@@ -47,6 +47,38 @@ class PermitsTest {
     }
 
     @Test
+    void aRunTakesSeveralPermitsAtOnce() {
+        StartedCli run = cli.run(
+                "run",
+                "--permit=2",
+                "--take=2",
+                "pool",
+                "--",
+                "sh",
+                "-c",
+                "echo \"${LEASEHOLD_SLOT-none}:$LEASEHOLD_SLOTS:$LEASEHOLD_FENCING_TOKENS:$LEASEHOLD_FENCING_TOKEN\"");
+        assertThat(run.exitCode()).as(run.err()).isZero();
+        String[] said = run.out().strip().split(":", -1);
+        assertThat(said[0]).isEqualTo("none");
+        assertThat(said[1]).isEqualTo("0 1");
+        assertThat(said[2].split(" ", -1)).hasSize(2).doesNotHaveDuplicates().contains(said[3]);
+        try (StartedCli one = hold("one")) {
+            cli.with("LEASEHOLD_HOLDERS", word("one", 2));
+            StartedCli inside = cli.run("run", "--permit=2", "--take=2", "pool", "--", "true");
+            assertThat(inside.exitCode()).as(inside.err()).isEqualTo(64);
+            assertThat(inside.err()).contains("it would wait for itself");
+            StartedCli.shell("touch '" + directory.resolve("end") + "'");
+            assertThat(one.exitCode()).as(one::err).isZero();
+        }
+        for (String take : new String[] {"0", "3"}) {
+            StartedCli refused = cli.run("run", "--permit=2", "--take", take, "pool", "--", "true");
+            assertThat(refused.exitCode()).isEqualTo(64);
+            assertThat(refused.err()).contains("--take is " + take).contains("2 permits");
+        }
+        assertThat(cli.run("run", "--take=2", "pool", "--", "true").err()).contains("--take needs --permit");
+    }
+
+    @Test
     void twoRunsHaveSlotsOfTheirOwn() {
         StartedCli none = cli.run("permits", "pool");
         assertThat(none.exitCode()).as(none.err()).isEqualTo(69);
@@ -57,6 +89,8 @@ class PermitsTest {
             assertThat(word("two", 1)).isEqualTo("1");
             assertThat(Long.parseLong(word("two", 3))).isGreaterThan(Long.parseLong(word("one", 3)));
 
+            StartedCli both = cli.run("run", "-n", "--permit=2", "--take=2", "pool", "--", "true");
+            assertThat(both.exitCode()).as(both.err()).isEqualTo(75);
             StartedCli third = cli.run("run", "-n", "--permit=2", "pool", "--", "true");
             assertThat(third.exitCode()).isEqualTo(75);
             assertThat(third.err()).contains("permits \"pool\" are busy: held by ");

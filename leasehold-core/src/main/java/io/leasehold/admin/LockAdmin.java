@@ -128,7 +128,8 @@ public interface LockAdmin {
     boolean changePermits(LockName name, int count, long version);
 
     /**
-     * Releases the permit of a slot by force, as {@link #forceRelease(LockName, String)} does with a lock.
+     * Releases the permit of a slot by force, as {@link #forceRelease(LockName, String)} does with a lock. If the store
+     * granted it {@linkplain io.leasehold.Permits#several in one step} with others, all of these end.
      *
      * @param slot the slot
      * @param holderId releases the permit only if this is still the holder; null for any holder

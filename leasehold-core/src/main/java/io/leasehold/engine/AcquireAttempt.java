@@ -17,6 +17,7 @@ import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.TokenRange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -71,7 +72,6 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             @Nullable Throwable asked) {
         this(name, settings, maxWaitNanos, context, queues, asked, AttemptPart.WHOLE);
     }
-
 
     /** Creates the attempt of readers that share its grant, or one of an attempt on several permits. */
     AcquireAttempt(
@@ -374,12 +374,25 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
         HeldGrant held;
         try {
-            held = new HeldGrant(name, grant, acquired.claimNanos(), acquired.ballot(), settings, context, queues);
+            held = new HeldGrant(
+                    name, ofOneToken(grant), acquired.claimNanos(), acquired.ballot(), settings, context, queues);
         } catch (RuntimeException | Error e) {
             undo(grant.owner(), acquired.ballot());
             throw e;
         }
         return held.begin(sentMark, asked);
+    }
+
+    /** The tokens of several permits are for their slots: the grant has no further leases. */
+    private static Grant ofOneToken(Grant grant) {
+        return grant.slots().size() <= 1
+                ? grant
+                : new Grant(
+                        grant.owner(),
+                        TokenRange.of(grant.tokens().first(), 1),
+                        grant.sentAtNanos(),
+                        grant.incarnation(),
+                        grant.slots());
     }
 
     private void deliver(AttemptOutcome news, Attempt<Lease> attempt) {

@@ -13,6 +13,7 @@ import io.leasehold.ReleaseOutcome;
 import io.leasehold.admin.ClientRecord;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
@@ -111,6 +112,20 @@ class ActiveLease implements LeakWatch.Watched {
         Duration held = heldFor();
         Instant since = Instant.ofEpochMilli(owner.context().runtime().wallMillis() - held.toMillis());
         return new ClientRecord.ClientHold(ClientRecord.listed(name()), openerName(), since, renewals);
+    }
+
+    /** Returns the holds for the client's record: one for each permit that the lease stands for. */
+    final List<ClientRecord.ClientHold> asClientHolds(long renewals) {
+        return Collections.nCopies(permits(), asClientHold(renewals));
+    }
+
+    private synchronized int permits() {
+        return news == null ? 1 : news.permits;
+    }
+
+    /** Records that the lease stands for so many permits. */
+    synchronized void standsFor(int permits) {
+        news().permits = permits;
     }
 
     Holder asHolder(long remainingNanos) {

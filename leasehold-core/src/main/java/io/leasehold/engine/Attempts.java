@@ -122,7 +122,12 @@ final class Attempts {
      */
     PendingAttempt<Permit> enterPermits(LockName name, WaitSettings settings, long maxWaitNanos) {
         requirePermits(name, settings);
-        return formed(name, settings, maxWaitNanos, AttemptPart.WHOLE, (lease, attempt) -> new PermitHandle(lease, attempt.slots().get(0)));
+        return formed(
+                name,
+                settings,
+                maxWaitNanos,
+                AttemptPart.WHOLE,
+                (lease, attempt) -> new PermitHandle(lease, attempt.slots().get(0)));
     }
 
     private StorePermits requirePermits(LockName name, WaitSettings settings) {
@@ -147,10 +152,11 @@ final class Attempts {
         }
         Throwable asked = context.leaks().captureStack();
         return begun(
-                () -> new MultiPermitAttempt(name, number, settings, maxWaitNanos, this, context, asked), attempt -> {
+                () -> new MultiPermitAttempt(name, number, settings, maxWaitNanos, this::enterPart, context, asked),
+                attempt -> {
                     several.add(attempt);
+                    attempt.result().whenComplete((end, error) -> several.remove(attempt));
                     attempt.start();
-                    settled(attempt);
                 });
     }
 
@@ -159,7 +165,7 @@ final class Attempts {
      *
      * @param repeated whether the attempt asks again if this part is busy
      */
-    AcquireAttempt enterPart(
+    private AcquireAttempt enterPart(
             LockName name, WaitSettings settings, long maxWaitNanos, boolean repeated, @Nullable Throwable asked) {
         AttemptPart part = new AttemptPart(outcome -> {}, () -> {}, repeated, 1);
         return begun(
@@ -251,13 +257,6 @@ final class Attempts {
     /** Processes the end of a part of this attempt, perhaps of the last one. */
     void settled(MultiAcquire attempt) {
         if (attempt.isOver()) {
-            several.remove(attempt);
-        }
-    }
-
-    /** Processes the end of a step of this attempt, perhaps of the last one. */
-    void settled(MultiPermitAttempt attempt) {
-        if (attempt.result().isDone()) {
             several.remove(attempt);
         }
     }

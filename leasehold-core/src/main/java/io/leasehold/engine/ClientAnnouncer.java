@@ -4,7 +4,6 @@ import io.leasehold.admin.ClientRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.time.Instant;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -86,7 +85,7 @@ final class ClientAnnouncer {
                 parts.length > 3 ? parts[3] : "",
                 since,
                 held.stream()
-                        .flatMap(hold -> Collections.nCopies(hold.permits(), hold.asClientHold()).stream())
+                        .flatMap(hold -> hold.asClientHolds().stream())
                         .sorted(Comparator.comparing(ClientRecord.ClientHold::since))
                         .limit(ClientRecord.MAX_HOLDS)
                         .toList(),

@@ -36,7 +36,6 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
 
     private final LockName name;
     private final OwnerToken owner;
-    private final int permits;
     private final WaitSettings settings;
     private final EngineContext context;
     private final LocalQueues queues;
@@ -76,16 +75,12 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
             LocalQueues queues) {
         this.name = name;
         this.owner = grant.owner();
-        this.permits = Math.max(1, grant.slots().size());
         this.settings = settings;
         this.context = context;
         this.queues = queues;
         long grantedAtNanos = now();
         this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
-        // Permits and read leases are not passed on within the process; the tokens of several permits are for their slots.
-        this.tokens = LocalQueues.isShared(name)
-                ? null
-                : GrantTokens.of(grant.tokens(), highestBallot, settings, grantedAtNanos);
+        this.tokens = GrantTokens.of(grant.tokens(), highestBallot, settings, grantedAtNanos);
         this.renewals = new GrantRenewals(this, claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
         this.current = SharedLease.first(this, tokens == null ? grant.tokens().first() : tokens.draw(), grantedAtNanos);
@@ -525,13 +520,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
     }
 
     @Override
-    public int permits() {
-        return permits;
-    }
-
-    @Override
-    public ClientRecord.ClientHold asClientHold() {
-        return currentLease().asClientHold(renewals.count());
+    public List<ClientRecord.ClientHold> asClientHolds() {
+        return currentLease().asClientHolds(renewals.count());
     }
 
     @Override

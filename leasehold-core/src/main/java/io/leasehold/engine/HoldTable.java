@@ -34,13 +34,8 @@ final class HoldTable {
         /** Whether the current lease was not released, and its thread, if known, is alive to release it. */
         boolean awaitsAnyThread();
 
-        /** Returns the current lease for the client's record. */
-        ClientRecord.ClientHold asClientHold();
-
-        /** Returns how many permits the hold consists of, each of which the client's record lists; 1 for a lock. */
-        default int permits() {
-            return 1;
-        }
+        /** Returns the current lease for the client's record; so many times, if it stands for several permits. */
+        List<ClientRecord.ClientHold> asClientHolds();
     }
 
     private final OwnerIndex<Held> held = new OwnerIndex<>();

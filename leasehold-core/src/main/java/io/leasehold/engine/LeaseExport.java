@@ -88,7 +88,8 @@ final class LeaseExport implements Conversion<LeaseTicket> {
             throw new UnsafeStoreException(
                     "cannot " + what + ": " + store.description() + " does not keep a lock for a ticket. Release the"
                             + " lease and acquire it in the other process, or use a store that keeps tickets: one"
-                            + " Redis deployment, a Redlock, a lease table of a database server, or memory:",
+                            + " Redis deployment, a Redlock, etcd with readers=true, a lease table of a database server, or"
+                            + " memory:",
                     null);
         }
     }

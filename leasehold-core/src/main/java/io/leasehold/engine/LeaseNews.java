@@ -12,13 +12,16 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one lease ended, and who is to be notified of it. Its lease guards all fields.
+ * How one lease ended, who is to be notified of it, and for how many permits it stands. Its lease guards all fields.
  *
  * <p>An object of its own, since a lease that is merely held has none of this.
  */
 final class LeaseNews {
 
     final FlightEvents.@Nullable Hold recording;
+
+    /** How many permits the lease stands for. */
+    int permits = 1;
 
     List<Consumer<? super Duration>> riskCallbacks = List.of();
 

@@ -15,21 +15,33 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One caller's attempt on several permits of a name: performs the steps of its {@link PermitRounds}. One {@link
- * AcquireAttempt} follows the other; the listeners hear of one attempt.
+ * AcquireAttempt} follows the other; the listeners are notified of one attempt.
  *
  * <p>{@code this} guards the rounds and the fields that change; inside it, only the timer is armed. Each answer, and
  * each end of a pause, leads to one step, so at most one step is in progress.
  */
 final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
 
+    /** Begins the attempts on one permit. */
+    interface Parts {
+
+        /**
+         * Begins an attempt on one permit.
+         *
+         * @param repeated whether another one follows if this one finds the permits busy
+         */
+        AcquireAttempt enter(
+                LockName name, WaitSettings settings, long maxWaitNanos, boolean repeated, @Nullable Throwable asked);
+    }
+
     private final LockName name;
     private final int number;
     private final long maxWaitNanos;
-    private final Attempts attempts;
+    private final Parts source;
     private final AttemptNews news;
     private final PermitRounds rounds;
     private final TakenParts<PermitHandle> parts = new TakenParts<>();
-    private final StepLoop taking = new StepLoop(this::takeNext);
+    private final StepLoop taking = new StepLoop(() -> step(this::takeOne));
     private long patienceNanos;
     private @Nullable AcquireAttempt current;
     private LockRuntime.@Nullable Timer timer;
@@ -40,21 +52,20 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
             int number,
             WaitSettings settings,
             long maxWaitNanos,
-            Attempts attempts,
+            Parts source,
             EngineContext context,
             @Nullable Throwable asked) {
         super(settings, context, asked);
         this.name = name;
         this.number = number;
         this.maxWaitNanos = maxWaitNanos;
-        this.attempts = attempts;
+        this.source = source;
         this.rounds = new PermitRounds(number, settings.timings(), settings.policy(), maxWaitNanos, startAtNanos);
         this.news = new AttemptNews(name, context, startAtNanos);
-        result.whenComplete((attempt, error) -> attempts.settled(this));
     }
 
     void start() {
-        next(decided(round -> round.begin(now())));
+        step(() -> perform(decided(round -> round.begin(now()))));
     }
 
     private long now() {
@@ -65,10 +76,10 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         return answer.apply(rounds);
     }
 
-    /** Performs a step. One that fails must not leave the caller without a result. */
-    private void next(PermitRounds.Next step) {
+    /** Runs a step. One that fails must not leave the caller without a result. */
+    private void step(Runnable work) {
         try {
-            perform(step);
+            work.run();
         } catch (RuntimeException | Error e) {
             end(new PermitRounds.Failed(e));
         }
@@ -84,21 +95,13 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
             handOut();
         } else if (step instanceof PermitRounds.Pause pause) {
             parts.giveBack(false);
-            arm(pause.nanos(), this::pauseIsOver);
+            arm(pause.nanos(), () -> step(this::pauseIsOver));
         } else if (step instanceof PermitRounds.End end) {
             end(end);
         }
     }
 
     // ---- taking
-
-    private void takeNext() {
-        try {
-            takeOne();
-        } catch (RuntimeException | Error e) {
-            end(new PermitRounds.Failed(e));
-        }
-    }
 
     private void takeOne() {
         long patience;
@@ -108,7 +111,7 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         if (parts.isClosed()) {
             return;
         }
-        AcquireAttempt part = attempts.enterPart(name, settings, patience, maxWaitNanos > 0, asked);
+        AcquireAttempt part = source.enter(name, settings, patience, maxWaitNanos > 0, asked);
         synchronized (this) {
             current = part;
         }
@@ -116,20 +119,21 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         if (parts.isClosed()) {
             part.giveUp();
         }
-        part.result().whenComplete((attempt, error) -> answered(part, attempt, error));
+        part.result().whenComplete((attempt, error) -> step(() -> answered(part, attempt, error)));
     }
 
     private void answered(AcquireAttempt part, @Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
         long random = context.random();
         if (attempt instanceof Attempt.Acquired<Lease> acquired) {
-            if (parts.keep(new PermitHandle(LeaseHandle.of(acquired.lease()), part.slots().get(0)))) {
+            if (parts.keep(new PermitHandle(
+                    LeaseHandle.of(acquired.lease()), part.slots().get(0)))) {
                 long leastLeftNanos = leastLeftNanos();
-                next(decided(round -> round.taken(leastLeftNanos, random, now())));
+                perform(decided(round -> round.taken(leastLeftNanos, random, now())));
             }
         } else if (attempt instanceof Attempt.Busy<Lease> busy) {
-            next(decided(round -> round.busy(busy.holder(), busy.votes(), random, now())));
+            perform(decided(round -> round.busy(busy.holder(), busy.votes(), random, now())));
         } else if (error != null) {
-            next(decided(round -> round.failed(Futures.unwrapped(error), random, now())));
+            perform(decided(round -> round.failed(Futures.unwrapped(error), random, now())));
         }
     }
 
@@ -149,7 +153,8 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         }
         whenGivenBack(
                 leftNanos,
-                isNothingHeld -> next(decided(round -> isNothingHeld ? round.begin(now()) : round.tooLate())));
+                isNothingHeld ->
+                        step(() -> perform(decided(round -> isNothingHeld ? round.begin(now()) : round.tooLate()))));
     }
 
     /** Continues when nothing is held any longer, or after the limit; tells which. */
@@ -180,10 +185,16 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         }
     }
 
-    /** Gives back everything, and then tells the caller, who may ask again at once and must not meet the rest. */
+    /** Releases everything, and then notifies the caller, which may ask again at once and must not meet the rest. */
     private void end(PermitRounds.End end) {
-        withdraw();
-        whenGivenBack(settings.options().nodeTimeout().toNanos(), isNothingHeld -> tell(end));
+        try {
+            withdraw();
+            whenGivenBack(settings.options().nodeTimeout().toNanos(), isNothingHeld -> tell(end));
+        } catch (RuntimeException | Error e) {
+            // Without a timer, or a thread: the caller must not wait for the releases.
+            tell(end);
+            throw e;
+        }
     }
 
     private void tell(PermitRounds.End end) {

@@ -27,6 +27,7 @@ final class MultiPermitHandle extends JoinedLeases implements MultiPermit {
     /** The permits of one grant: each slot has the next token. */
     static MultiPermitHandle of(LeaseHandle lease, List<Integer> slots) {
         SortedMap<Integer, Long> tokens = new TreeMap<>();
+        lease.state().standsFor(slots.size());
         slots.forEach(slot -> tokens.put(slot, lease.fencingToken() + tokens.size()));
         return new MultiPermitHandle(List.of(lease), tokens);
     }

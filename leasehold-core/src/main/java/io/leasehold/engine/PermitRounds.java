@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * time come in, the next step goes out. Not thread-safe.
  *
  * <p>Invariants. A round waits only before its first permit, so nothing is held while the attempt waits. A round that
- * does not get all permits gives back those that it has before anything else happens. A round begins only while patience
+ * does not get all permits releases those that it has before anything else happens. A round begins only while patience
  * is left, except the first, and is then completed: the attempt outlasts its patience by at most one request for each
  * permit.
  */
@@ -28,12 +28,12 @@ final class PermitRounds {
     record Keep() implements Next {}
 
     /**
-     * Give back all permits. Begin the next round when this time is over and nothing is held any longer, or end by {@link
+     * Release all permits. Begin the next round when this time is over and nothing is held any longer, or end by {@link
      * #tooLate} if the patience is over before.
      */
     record Pause(long nanos) implements Next {}
 
-    /** Give back all permits, and end with this outcome. */
+    /** Release all permits, and end with this outcome. */
     sealed interface End extends Next {}
 
     /** Other holders have the permits. */

@@ -132,8 +132,16 @@ final class ReadAttempt extends PendingAttempt<Lease> {
     }
 
     void busy(Attempt.Busy<Lease> busy) {
+        Attempt<Lease> outcome;
+        try {
+            outcome = new Attempt.Busy<>(busy.lockName(), waited(), busy.holder(), busy.votes());
+        } catch (RuntimeException | Error e) {
+            // Nothing else delivers an outcome.
+            failed(AttemptOutcome.ERROR, e);
+            throw e;
+        }
         deliver(asksOnce() ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT);
-        result.complete(new Attempt.Busy<>(busy.lockName(), waited(), busy.holder(), busy.votes()));
+        result.complete(outcome);
     }
 
     void failed(AttemptOutcome outcome, Throwable error) {

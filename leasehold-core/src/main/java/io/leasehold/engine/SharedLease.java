@@ -138,7 +138,8 @@ final class SharedLease extends ActiveLease {
 
     /** Processes the end of a reader. */
     void leave(ReadShare share) {
-        // So that the outcome is that of this moment. Without it, the reader leaves all the same: nothing else removes it.
+        // So that the outcome is that of this moment. Without it, the reader leaves all the same: nothing else removes
+        // it.
         Futures.guarded("the check of a shared hold", () -> owner().on(new GrantMachine.EndDue()));
         // Read while the reader still has its share: once it has left, the last one may release the hold.
         boolean isLost = share.lease().cause() != null;

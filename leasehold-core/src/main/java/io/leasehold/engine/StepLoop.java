@@ -1,7 +1,7 @@
 package io.leasehold.engine;
 
 /**
- * Runs a step again and again, as often as it is asked for while it runs. A loop, since a store may answer at once: a
+ * Runs a step again and again, as often as it is requested while it runs. A loop, since a store may answer at once: a
  * thousand nested steps would exhaust the stack. The step throws nothing.
  */
 final class StepLoop {

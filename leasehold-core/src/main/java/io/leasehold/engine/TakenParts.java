@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The parts that an attempt on several holds has acquired so far, and those that it is giving back. Once the attempt
- * needs no more, each further part is given back at once.
+ * The parts that an attempt on several holds has acquired so far, and those that it is releasing. Once the attempt needs
+ * no more, each further part is released at once.
  *
  * <p>{@code this} guards the fields that change; nothing is called inside the guard. Safe for use by any thread.
  *
@@ -20,7 +20,7 @@ final class TakenParts<H extends Hold> {
     /** The undos and releases that have not been answered. */
     private CompletableFuture<?> leaving = CompletableFuture.completedFuture(null);
 
-    /** Keeps a part. Returns false if no more is needed: the part is then given back. */
+    /** Keeps a part. Returns false if no more is needed: the part is then released. */
     boolean keep(H part) {
         synchronized (this) {
             if (!closed) {
@@ -45,7 +45,7 @@ final class TakenParts<H extends Hold> {
         return closed;
     }
 
-    /** Gives back all parts; {@code forGood} if the attempt needs no more. */
+    /** Releases all parts; {@code forGood} if the attempt needs no more. */
     void giveBack(boolean forGood) {
         List<H> parts;
         synchronized (this) {

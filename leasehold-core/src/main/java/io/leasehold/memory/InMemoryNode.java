@@ -239,11 +239,9 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     private synchronized CompletableFuture<NodeReply> resume(
             Ballot ballot, Predicate<NameState> swap, @Nullable Membership membership) {
-        NodeReply reply = membership == null ? null : marker.refusal(membership, incarnation, serverMicros());
+        NodeReply refusal = membership == null ? null : marker.refusal(membership, incarnation, serverMicros());
         NameState entry = entry(ballot.request().name());
-        if (reply == null) {
-            reply = step(List.of()).resumed(ballot, entry, swap, incarnation);
-        }
+        NodeReply reply = refusal != null ? refusal : step(List.of()).resumed(ballot, entry, swap, incarnation);
         forgetUnused(ballot.request().name(), entry);
         return CompletableFuture.completedFuture(reply);
     }

@@ -209,8 +209,8 @@ final class NameState {
         }
         AcquireRequest request = ballot.request();
         Held before = held;
-        boolean isVote = before != null && step == LockNode.Resume.VOTE;
-        long endsAtNanos = isVote ? before.endsAtNanos() : nowNanos + request.ttlNanos();
+        long endsAtNanos =
+                before != null && step == LockNode.Resume.VOTE ? before.endsAtNanos() : nowNanos + request.ttlNanos();
         held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
         fence = ballot.tokens().last();
         return true;

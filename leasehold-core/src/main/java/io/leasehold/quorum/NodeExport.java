@@ -134,8 +134,7 @@ final class NodeExport {
     }
 
     private synchronized ExportReply known() {
-        ExportTally.Verdict verdict =
-                tally.verdict(nodes.runtime().nanoTime()).orElse(null);
+        ExportTally.Verdict verdict = tally.verdict(nodes.runtime().nanoTime()).orElse(null);
         if (verdict == ExportTally.Verdict.KEPT) {
             return new ExportReply.Exported();
         } else if (verdict == ExportTally.Verdict.LOST) {

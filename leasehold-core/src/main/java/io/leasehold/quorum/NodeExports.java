@@ -28,24 +28,23 @@ final class NodeExports {
      * @param ttlNanos the time for which a node may know the owner token
      */
     NodeExport begin(ExportRequest wanted, long ttlNanos) {
-        NodeExport known;
-        NodeExport export = null;
-        boolean begins = false;
+        @Nullable NodeExport known;
+        NodeExport begun;
+        boolean begins;
         synchronized (this) {
             known = underWay.get(wanted.owner());
-            if (known == null) {
-                export = new NodeExport(nodes, limited(wanted, ttlNanos), ttlNanos + QuorumSettings.driftNanos(ttlNanos));
-                begins = !closed;
-                if (begins) {
-                    underWay.put(wanted.owner(), export);
-                }
+            begun = known != null
+                    ? known
+                    : new NodeExport(nodes, limited(wanted, ttlNanos), ttlNanos + QuorumSettings.driftNanos(ttlNanos));
+            begins = known == null && !closed;
+            if (begins) {
+                underWay.put(wanted.owner(), begun);
             }
         }
-        if (export == null) {
+        if (known != null) {
             known.hurry();
             return known;
         }
-        NodeExport begun = export;
         begun.over().thenRun(() -> ended(wanted.owner(), begun));
         if (begins) {
             begun.begin();

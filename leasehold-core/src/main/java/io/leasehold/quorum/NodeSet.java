@@ -178,16 +178,17 @@ final class NodeSet {
                 settings.quarantineNanos() / 1_000,
                 settings.boundMicros(),
                 members.get(node).persistence());
-        return ask(node, true, target -> proposal.send(target, ballot, membership)).thenApply(reply -> {
-            boolean asks;
-            synchronized (births) {
-                asks = births.answered(node, reply);
-            }
-            if (asks) {
-                askForBirths();
-            }
-            return reply instanceof NodeReply.Yes ? believed(node, reply) : reply;
-        });
+        return ask(node, true, target -> proposal.send(target, ballot, membership))
+                .thenApply(reply -> {
+                    boolean asks;
+                    synchronized (births) {
+                        asks = births.answered(node, reply);
+                    }
+                    if (asks) {
+                        askForBirths();
+                    }
+                    return reply instanceof NodeReply.Yes ? believed(node, reply) : reply;
+                });
     }
 
     private void askForBirths() {

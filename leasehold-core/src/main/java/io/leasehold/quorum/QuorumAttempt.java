@@ -239,6 +239,11 @@ final class QuorumAttempt {
                 wanted.names(), owner, wanted.holderId(), wanted.ttlNanos(), wanted.timeoutNanos());
     }
 
+    /** Notes a ballot of the owner token that no round of this attempt has proposed: each repair is above it. */
+    void proposed(long ballot) {
+        highest = Math.max(highest, ballot);
+    }
+
     /** Processes a node's answer to a ballot. */
     void answered(int node, NodeReply reply) {
         if (reply instanceof NodeReply.Stale stale) {

@@ -383,6 +383,7 @@ final class QuorumSession {
     void resumed(AcquireRequest wanted, Grant grant) {
         serial.run(() -> {
             attempt.asked(wanted, grant.sentAtNanos(), now());
+            attempt.proposed(grant.tokens().last());
             held = true;
             keptUntilAtNanos = grant.sentAtNanos() + wanted.ttlNanos();
             renewal.granted(QuorumSettings.validityNanos(wanted.ttlNanos()));
@@ -411,8 +412,7 @@ final class QuorumSession {
                 export.over().thenRun(this::forget);
             } catch (RuntimeException | Error e) {
                 String message = "the export of " + wanted.name() + " failed unexpectedly: " + e;
-                reply.complete(
-                        new ExportReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, e)));
+                reply.complete(new ExportReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, e)));
                 throw e;
             }
         });

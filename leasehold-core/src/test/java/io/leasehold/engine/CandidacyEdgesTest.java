@@ -92,15 +92,18 @@ final class CandidacyEdgesTest {
     }
 
     private void elect() {
-        var asked = store.acquires().get(asked() - 1);
-        asked.answer()
-                .complete(new AcquireReply.Granted(
-                        new Grant(
-                                asked.request().owner(),
-                                TokenRange.of(100L * asked(), 64),
-                                runtime.nanoTime(),
-                                Incarnation.DURABLE),
-                        List.of()));
+        store.acquires().get(asked() - 1).answer().complete(granted());
+    }
+
+    /** Returns the grant for the last request. */
+    private AcquireReply granted() {
+        return new AcquireReply.Granted(
+                new Grant(
+                        store.acquires().get(asked() - 1).request().owner(),
+                        TokenRange.of(100L * asked(), 64),
+                        runtime.nanoTime(),
+                        Incarnation.DURABLE),
+                List.of());
     }
 
     private void fail() {
@@ -586,6 +589,45 @@ final class CandidacyEdgesTest {
                 own.runtime.pass(Duration.ofMinutes(2));
                 assertThat(candidacy.whenEnded().toCompletableFuture())
                         .as("read %d, leads %s", fatal, leads)
+                        .isDone();
+            }
+        }
+    }
+
+    @Test
+    void anErrorAtTheReadOfAClockDuringALossOrAnElectionEndsNoCandidacy() {
+        for (boolean loss : new boolean[] {false, true}) {
+            boolean met = true;
+            for (int fatal = 1; met; fatal++) {
+                CandidacyEdgesTest own = new CandidacyEdgesTest();
+                Candidacy candidacy = own.stand();
+                if (loss) {
+                    own.elect();
+                    met = own.meets(fatal, own::lose);
+                } else {
+                    AcquireReply granted = own.granted();
+                    var asked = own.store.acquires().get(0);
+                    met = own.meets(fatal, () -> asked.answer().complete(granted));
+                }
+                for (int second = 0; second < 60; second++) {
+                    own.work.complete(null);
+                    if (own.asked() > 1 && !own.store.acquires().get(1).answer().isDone()) {
+                        own.elect();
+                    }
+                    own.runtime.pass(Duration.ofSeconds(1));
+                }
+                assertThat(own.asked()).as("read %d, loss %s", fatal, loss).isGreaterThan(2);
+                candidacy.closeAsync();
+                own.store
+                        .acquires()
+                        .forEach(asked -> asked.answer()
+                                .complete(new AcquireReply.Failed(
+                                        FailureKind.NO_EFFECT,
+                                        new StoreUnavailableException("made by the test", null),
+                                        0)));
+                own.runtime.pass(Duration.ofMinutes(2));
+                assertThat(candidacy.whenEnded().toCompletableFuture())
+                        .as("read %d, loss %s", fatal, loss)
                         .isDone();
             }
         }

@@ -190,7 +190,7 @@ final class LeaseStepsTest {
             }
 
             @Override
-            public ClientRecord.ClientHold asClientHold() {
+            public List<ClientRecord.ClientHold> asClientHolds() {
                 throw new UnsupportedOperationException(name);
             }
         };

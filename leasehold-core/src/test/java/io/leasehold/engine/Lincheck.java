@@ -23,6 +23,16 @@ final class Lincheck {
         stressOptions().check(operations);
     }
 
+    /** The same for races of two or three operations, which have to meet often. */
+    static void stressPairs(Class<?> operations) {
+        stressOptions()
+                .iterations(2 * SCENARIOS)
+                .actorsPerThread(2)
+                .actorsBefore(0)
+                .actorsAfter(0)
+                .check(operations);
+    }
+
     private static StressOptions stressOptions() {
         return new StressOptions()
                 .logLevel(LoggingLevel.ERROR)

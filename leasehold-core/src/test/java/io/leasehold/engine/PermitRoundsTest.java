@@ -25,7 +25,7 @@ final class PermitRoundsTest {
     private static final Timings TIMINGS = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false);
     private static final long VALID = TIMINGS.validityNanos();
     private static final Holder HOLDER = new Holder("other", Duration.ofSeconds(1), OptionalLong.of(7));
-    private static final StoreUnavailableException AWAY = new StoreUnavailableException("away", null);
+    private final StoreUnavailableException away = new StoreUnavailableException("away", null);
 
     private static PermitRounds rounds(int wanted, long maxWaitNanos) {
         return rounds(wanted, maxWaitNanos, Backoff.fixed(Duration.ofMillis(10)));
@@ -114,7 +114,7 @@ final class PermitRoundsTest {
         PermitRounds failing = rounds(2, 0);
         failing.begin(START);
         failing.taken(VALID, 0, START);
-        assertThat(failing.failed(AWAY, 0, START)).isEqualTo(new PermitRounds.Failed(AWAY));
+        assertThat(failing.failed(away, 0, START)).isEqualTo(new PermitRounds.Failed(away));
     }
 
     /** The request for the first permit has been repeated for as long as the contract says. */
@@ -122,13 +122,13 @@ final class PermitRoundsTest {
     void aFailureOfTheFirstPermitEndsTheAttempt() {
         PermitRounds rounds = rounds(3, Long.MAX_VALUE);
         rounds.begin(START);
-        assertThat(rounds.failed(AWAY, 0, START)).isEqualTo(new PermitRounds.Failed(AWAY));
+        assertThat(rounds.failed(away, 0, START)).isEqualTo(new PermitRounds.Failed(away));
     }
 
     @Test
     void aTransientFailureOfALaterPermitBeginsAnotherRound() {
         for (RuntimeException error :
-                List.of(AWAY, new AmbiguousAcquireException("the outcome is unknown", List.of(), AWAY))) {
+                List.of(away, new AmbiguousAcquireException("the outcome is unknown", List.of(), away))) {
             PermitRounds rounds = rounds(3, Long.MAX_VALUE);
             rounds.begin(START);
             rounds.taken(VALID, 0, START);

@@ -153,9 +153,23 @@ final class ReadersErrorsTest {
                             .acquires()
                             .get(0)
                             .answer()
-                            .complete(new AcquireReply.Busy(null, Duration.ofHours(1).toNanos(), List.of())));
+                            .complete(new AcquireReply.Busy(
+                                    null, Duration.ofHours(1).toNanos(), List.of())));
             own.pass(Duration.ofSeconds(10));
             assertThat(wanted).as("read %d", at).allMatch(CompletableFuture::isDone);
+        }
+    }
+
+    @Test
+    void whicheverStepOfABusyAnswerItMeetsTheCallerReceivesAnOutcome() {
+        boolean met = true;
+        for (int at = 1; met; at++) {
+            ReadersErrorsTest own = new ReadersErrorsTest();
+            var wanted = own.client.readWrite("n").read().attemptAsync(Duration.ZERO);
+            var asked = own.store.acquires().get(0);
+            met = own.meets(at, () -> asked.answer().complete(new AcquireReply.Busy(null, 0, List.of())));
+            own.pass(Duration.ofSeconds(2));
+            assertThat(wanted).as("read %d", at).isDone();
         }
     }
 
@@ -172,8 +186,57 @@ final class ReadersErrorsTest {
                 own.store.acquires().get(0).answer().complete(new AcquireReply.Queued(null, 1, List.of()));
                 met = own.meets(at, () -> wanted.cancel(true));
                 own.pass(Duration.ofSeconds(20));
-                assertThat(own.store.acquires()).as("read %d, reads %s", at, reads).hasSize(1);
+                assertThat(own.store.acquires())
+                        .as("read %d, reads %s", at, reads)
+                        .hasSize(1);
             }
         }
+    }
+
+    @Test
+    void whicheverStepOfADowngradeItMeetsItEndsAndNoHoldIsKept() {
+        for (boolean answers : new boolean[] {false, true}) {
+            boolean met = true;
+            for (int at = 1; met; at++) {
+                ReadersErrorsTest own = new ReadersErrorsTest();
+                var writer = own.client.readWrite("n").write().acquireAsync();
+                own.grantAll();
+                List<CompletableFuture<Lease>> readers = new ArrayList<>();
+                Runnable begin = () -> readers.add(writer.join().downgradeAsync());
+                met = answers ? own.answered(at, begin) : own.meets(at, begin);
+                if (readers.isEmpty()) {
+                    writer.join().releaseAsync();
+                }
+                for (int second = 0; second < 40; second++) {
+                    own.downgradeAll();
+                    own.pass(Duration.ofSeconds(1));
+                }
+                for (CompletableFuture<Lease> reader : readers) {
+                    assertThat(reader).as("read %d, answers %s", at, answers).isDone();
+                    if (!reader.isCompletedExceptionally()) {
+                        assertThat(reader.join().isValid())
+                                .as("read %d, answers %s", at, answers)
+                                .isTrue();
+                        reader.join().releaseAsync();
+                    }
+                }
+                int renewals = own.store.renewals().size();
+                own.pass(TTL);
+                assertThat(own.store.renewals())
+                        .as("read %d, answers %s", at, answers)
+                        .hasSize(renewals);
+            }
+        }
+    }
+
+    private boolean answered(int fatal, Runnable begin) {
+        begin.run();
+        var asked = store.downgrades().get(0);
+        AcquireReply reply = granted(asked.request());
+        return meets(fatal, () -> asked.answer().complete(reply));
+    }
+
+    private void downgradeAll() {
+        store.downgrades().forEach(asked -> asked.answer().complete(granted(asked.request())));
     }
 }

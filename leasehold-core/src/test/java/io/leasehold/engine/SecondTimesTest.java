@@ -258,12 +258,12 @@ final class SecondTimesTest {
         keeper.begin(shop.context.suspensions().mark(), null);
         keeper.renewByHand();
         answerTheRenewal(new RenewReply.Failed(new StoreUnavailableException("away", null)));
-        assertThat(keeper.asClientHold().renewals()).isZero();
+        assertThat(keeper.asClientHolds().get(0).renewals()).isZero();
         keeper.renewByHand();
         answerTheRenewal(new RenewReply.Renewed(runtime.nanoTime()));
         keeper.renewByHand();
         answerTheRenewal(new RenewReply.NotOurs());
-        assertThat(keeper.asClientHold().renewals()).isOne();
+        assertThat(keeper.asClientHolds().get(0).renewals()).isOne();
     }
 
     @Test

@@ -17,6 +17,10 @@ import io.leasehold.PermitCountException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.PermitsStatus;
 import io.leasehold.memory.InMemoryNode;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
+import io.leasehold.node.NodeReply;
+import io.leasehold.node.PassingNode;
 import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -72,15 +76,17 @@ final class SeveralPermitsTest {
     private final List<LockClient> clients = new ArrayList<>();
 
     /** The node, some of whose answers the test decides on. */
-    private final class Way extends PassingKeeper implements LockStore {
+    private static final class Way extends PassingKeeper implements LockStore {
         private final LockStore store;
         private final AtomicInteger acquires = new AtomicInteger();
         /** Called with the number of each request, from 1 on; null lets it pass. */
         private volatile Answers answers = (number, request) -> null;
 
+        private volatile boolean inOneStep;
         private volatile boolean failsReleases;
         private volatile boolean swallowsReleases;
         private final Set<OwnerToken> released = ConcurrentHashMap.newKeySet();
+        private final Queue<Long> ballots = new ConcurrentLinkedQueue<>();
         private final Queue<OwnerToken> renewedAfterwards = new ConcurrentLinkedQueue<>();
 
         Way(LockStore store) {
@@ -90,7 +96,7 @@ final class SeveralPermitsTest {
 
         @Override
         public Optional<StorePermits> permits() {
-            return super.permits().map(OneByOne::new);
+            return inOneStep ? super.permits() : super.permits().map(OneByOne::new);
         }
 
         @Override
@@ -106,6 +112,7 @@ final class SeveralPermitsTest {
         @Override
         public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
             released.add(request.owner());
+            ballots.add(request.ballot());
             if (swallowsReleases) {
                 return new CompletableFuture<>();
             }
@@ -277,7 +284,9 @@ final class SeveralPermitsTest {
         way.swallowsReleases = true;
         Attempt<MultiPermit> attempt = two.attempt(Duration.ofMillis(200));
         assertThat(attempt).isInstanceOf(Attempt.Busy.class);
-        assertThat(way.acquires.get()).as("no second round while a permit is held").isEqualTo(2);
+        assertThat(way.acquires.get())
+                .as("no second round while a permit is held")
+                .isEqualTo(2);
         assertThat(held.isValid()).isTrue();
     }
 
@@ -335,7 +344,7 @@ final class SeveralPermitsTest {
         assertThat(held()).isEqualTo(1);
         waiting.cancel(false);
         until(() -> held() == 0);
-        new SingleNodeStore(node, runtime).acquire(request).thenAccept(late::complete);
+        var unused = new SingleNodeStore(node, runtime).acquire(request).thenAccept(late::complete);
         until(() -> held() == 0);
         assertThat(late).isCompleted();
     }
@@ -387,6 +396,90 @@ final class SeveralPermitsTest {
         assertThat(held()).isZero();
     }
 
+    // ---- in one step
+
+    @Test
+    void oneRequestTakesAllAndOneReleaseGivesThemBack() throws Exception {
+        way.inOneStep = true;
+        Permit single = other().permits(POOL, 5).acquire();
+        events.clear();
+        MultiPermit three = several(3, 5).tryAcquire(Duration.ZERO);
+        assertThat(three).isNotNull();
+        assertThat(way.acquires.get()).isEqualTo(1);
+        assertThat(three.slots()).containsExactly(1, 2, 3);
+        long first = three.fencingToken(1);
+        assertThat(first).isGreaterThan(single.fencingToken());
+        assertThat(three.fencingToken(2)).isEqualTo(first + 1);
+        assertThat(three.fencingToken(3)).isEqualTo(first + 2);
+        assertThat(((MultiPermitHandle) three).parts.get(0).state().asClientHolds(0))
+                .as("operators see a hold for each permit")
+                .hasSize(3);
+        three.renew();
+        three.close();
+        assertThat(held()).isEqualTo(1);
+        assertThat(way.ballots).as("the fence exceeds every token").containsExactly(first + 2);
+        assertThat(events).containsExactly("began", "ACQUIRED pool");
+    }
+
+    @Test
+    void aLostReplyToTheOneRequestIsAmbiguousOrRepeated() throws Exception {
+        way.inOneStep = true;
+        way.answers = (number, request) -> number < 3 ? way.performed(request, lost(request)) : null;
+        Acquirable<MultiPermit> three = several(3, 4);
+        assertThatThrownBy(() -> three.attempt(Duration.ZERO)).isInstanceOf(AmbiguousAcquireException.class);
+        until(() -> held() == 0);
+        MultiPermit held = three.tryAcquire(SOON);
+        assertThat(held).isNotNull();
+        assertThat(held()).as("the repeated request finds its own").isEqualTo(3);
+    }
+
+    @Test
+    void permitsOfOneStepAreNotPassedOnWithinTheProcess() throws Exception {
+        way.inOneStep = true;
+        LockClient client = client(way, Duration.ofSeconds(30));
+        MultiPermit all = client.permits(POOL, 3).several(3).acquire();
+        CompletableFuture<Permit> one = client.permits(POOL, 3).acquireAsync();
+        CompletableFuture<MultiPermit> two = client.permits(POOL, 3).several(2).acquireAsync();
+        assertThat(two).isNotDone();
+        all.close();
+        assertThat(one.get(20, TimeUnit.SECONDS).slot()).isZero();
+        assertThat(two.get(20, TimeUnit.SECONDS).slots()).containsExactly(1, 2);
+        assertThat(held()).isEqualTo(3);
+    }
+
+    @Test
+    void aWithdrawnRequestForSeveralLetsThoseBehindItIn() throws Exception {
+        way.inOneStep = true;
+        Permit held = other().permits(POOL, 3).acquire();
+        CompletableFuture<MultiPermit> large = several(3, 3).acquireAsync();
+        until(() -> node.waiters(POOL.asPermits(), 10).join().size() == 1);
+        CompletableFuture<Permit> small = other().permits(POOL, 3).acquireAsync();
+        until(() -> node.waiters(POOL.asPermits(), 10).join().size() == 2);
+        assertThat(small).isNotDone();
+        large.cancel(false);
+        assertThat(small.get(20, TimeUnit.SECONDS).isValid()).isTrue();
+        assertThat(held.isValid()).isTrue();
+    }
+
+    /** A store that grants fewer than were requested has not understood the request. */
+    @Test
+    void aGrantOfFewerSlotsIsEnded() throws Exception {
+        LockNode fewer = new PassingNode(node) {
+            @Override
+            public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+                return super.acquire(new Ballot(ballot.request(), ballot.candidate(), 1));
+            }
+        };
+        LockClient client = client(new SingleNodeStore(fewer, runtime), Duration.ofSeconds(30));
+        assertThatThrownBy(() -> client.permits(POOL, 3).several(2).attempt(Duration.ZERO))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("granted the slots [0]")
+                .hasMessageContaining("2 were requested");
+        until(() -> held() == 0);
+    }
+
+    // ---- large pools, and one process
+
     /** A thousand answers at once do not exhaust the stack. */
     @Test
     void allPermitsOfALargePoolAreTakenTogether() throws Exception {
@@ -403,7 +496,8 @@ final class SeveralPermitsTest {
         List<CompletableFuture<Integer>> all = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
             all.add(three.holdWhile(
-                    SOON, several -> CompletableFuture.completedFuture(several.slots().size())));
+                    SOON,
+                    several -> CompletableFuture.completedFuture(several.slots().size())));
         }
         for (CompletableFuture<Integer> one : all) {
             assertThat(one.get(20, TimeUnit.SECONDS)).isEqualTo(3);

@@ -186,7 +186,10 @@ final class InMemoryPermitsTest {
     void anOperatorWhoFreesOneOfSeveralSlotsEndsAll() {
         OwnerToken owner = owner();
         assertThat(slots(several(PAIR, owner, 2))).containsExactly(0, 1);
-        assertThat(node.permits().orElseThrow().forceRelease(NAME.asPermits(), 1, null).join())
+        assertThat(node.permits()
+                        .orElseThrow()
+                        .forceRelease(NAME.asPermits(), 1, null)
+                        .join())
                 .isTrue();
         assertThat(heldSlots()).isEmpty();
         assertThat(renew(owner)).isFalse();

@@ -59,9 +59,7 @@ final class ExportTallyTest {
                         ? Optional.of(ExportTally.Verdict.KEPT)
                         : gone >= 2
                                 ? Optional.of(ExportTally.Verdict.LOST)
-                                : kept + open < 2
-                                        ? Optional.of(ExportTally.Verdict.UNCONFIRMED)
-                                        : Optional.empty();
+                                : kept + open < 2 ? Optional.of(ExportTally.Verdict.UNCONFIRMED) : Optional.empty();
                 assertThat(tally.verdict(20)).as("%s, then %s", first, second).isEqualTo(expected);
                 assertThat(tally.isOver()).isEqualTo(open == 0);
                 states++;

@@ -92,7 +92,13 @@ final class NodeReleasesTest {
         clock.pass(Duration.ofSeconds(1));
         assertThat(renew(store, grant)).isInstanceOf(RenewReply.Renewed.class);
         clock.pass(Duration.ofSeconds(1));
-        long repair = nodes.get(1).describe(NAMES.get(0)).join().orElseThrow().holder().fencingToken().orElseThrow();
+        long repair = nodes.get(1)
+                .describe(NAMES.get(0))
+                .join()
+                .orElseThrow()
+                .holder()
+                .fencingToken()
+                .orElseThrow();
         assertThat(repair).isGreaterThan(grant.tokens().last());
         cutOff = nodes.get(2);
         ReleaseRequest release =
@@ -115,8 +121,8 @@ final class NodeReleasesTest {
                 new Class<?>[] {LockNode.class},
                 (proxy, method, arguments) -> {
                     if (cutOff == node && arguments != null && arguments[0] instanceof ReleaseRequest) {
-                        return CompletableFuture.completedFuture(
-                                new ReleaseReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException("cut off", null)));
+                        return CompletableFuture.completedFuture(new ReleaseReply.Failed(
+                                FailureKind.UNKNOWN, new StoreUnavailableException("cut off", null)));
                     }
                     boolean silent = frozen == node && method.getReturnType() == CompletableFuture.class;
                     return silent ? new CompletableFuture<>() : method.invoke(node, arguments);

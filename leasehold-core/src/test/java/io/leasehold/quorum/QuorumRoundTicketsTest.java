@@ -113,6 +113,7 @@ final class QuorumRoundTicketsTest {
         Kind[] all = new Kind[n];
         boolean late = false;
         boolean over = false;
+        int left = steps.size();
         for (Step step : steps) {
             late |= step.node() < 0;
             if (step.node() >= 0) {
@@ -122,11 +123,14 @@ final class QuorumRoundTicketsTest {
             List<QuorumRound.Action> actions = step.node() < 0
                     ? round.late(FIRST)
                     : round.voted(new QuorumRound.Vote(step.node(), FIRST, 1, 1, step.kind().reply, FIRST));
-            boolean isLast = step == steps.get(steps.size() - 1);
+            left--;
+            boolean isLast = left == 0;
             RoundVerdict verdict = null;
             boolean returns = false;
             for (QuorumRound.Action action : actions) {
-                assertThat(action).as("%s", steps).isNotInstanceOfAny(QuorumRound.Undo.class, QuorumRound.Confirm.class);
+                assertThat(action)
+                        .as("%s", steps)
+                        .isNotInstanceOfAny(QuorumRound.Undo.class, QuorumRound.Confirm.class);
                 verdict = action instanceof QuorumRound.Finish finish ? finish.verdict() : verdict;
                 returns |= action instanceof QuorumRound.ReturnVotes;
             }

@@ -764,7 +764,12 @@ final class QuorumSessionTest {
 
     static QuorumSession.Shared shared(NodeSet nodes, ContentionBackoff backoff) {
         return new QuorumSession.Shared(
-                nodes, new NodeReleases(nodes), new NodeExports(nodes), backoff, new ConcurrentHashMap<>(), (owner, cause) -> {});
+                nodes,
+                new NodeReleases(nodes),
+                new NodeExports(nodes),
+                backoff,
+                new ConcurrentHashMap<>(),
+                (owner, cause) -> {});
     }
 
     static Ballot last(ScriptedNode node) {

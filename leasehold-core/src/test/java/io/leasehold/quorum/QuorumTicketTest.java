@@ -236,7 +236,9 @@ final class QuorumTicketTest {
                     .join();
         }
         Grant grant = won(set.clock.answer(set.store.resume(request(owner).ballotSoFar(reply.ballot()), ticket)));
-        assertThat(grant.owner()).as("an owner token that was returned is not used again").isNotEqualTo(owner);
+        assertThat(grant.owner())
+                .as("an owner token that was returned is not used again")
+                .isNotEqualTo(owner);
         assertThat(set.clock.answer(set.releasing(owner, 0, ReleaseRequest.Kind.UNDO)))
                 .as("the engine may name the owner token of its requests")
                 .isInstanceOf(ReleaseReply.Released.class);
@@ -295,6 +297,21 @@ final class QuorumTicketTest {
         AcquireReply reply = resumed(set.owner());
         assertThat(reply).isInstanceOf(AcquireReply.Busy.class);
         assertThat(((AcquireReply.Busy) reply).holder().id()).isEqualTo("host/2/one");
+    }
+
+    /** A node that lacks the resumed lease is repaired with a token above that of the lease. */
+    @Test
+    void aResumedLeaseIsRepairedAboveItsToken() {
+        exported();
+        Grant grant = won(resumed(set.owner()));
+        set.nodes.get(2).memory.forceRelease(NAME, null).join();
+        set.nodes.get(2).ballots.clear();
+        assertThat(set.renewed(grant)).isInstanceOf(RenewReply.Renewed.class);
+        set.pass(100);
+        Ballot repair = QuorumSessionTest.last(set.nodes.get(2));
+        assertThat(repair.candidate()).isGreaterThan(grant.tokens().last());
+        assertThat(repair.request().owner()).isEqualTo(grant.owner());
+        assertThat(holder(2).id()).isEqualTo("host/1/claimant");
     }
 
     /** Votes that have ended with the claim before the second round are no lease. */

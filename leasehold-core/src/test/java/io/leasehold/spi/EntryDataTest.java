@@ -49,6 +49,20 @@ final class EntryDataTest {
     }
 
     @Test
+    void anEntryThatWasTakenOverNamesItsOwnerTokenAndItsGeneration() {
+        EntryData writer = EntryData.takenOver(OWNER, "host/1/c0ffee", 15);
+        assertThat(text(writer)).isEqualTo("writer:15:" + OWNER.publicId() + ":host/1/c0ffee");
+        assertThat(read(text(writer))).isEqualTo(writer);
+        assertThat(writer.isReader()).isFalse();
+        assertThat(writer.isTakenOverBy(OWNER)).isTrue();
+        assertThat(EntryData.of(LOCK, OWNER, "x").isTakenOverBy(OWNER)).isFalse();
+        EntryData reader = EntryData.takenOver(OWNER, "x", 2).downgradedTo(OWNER, "y");
+        assertThat(text(reader)).isEqualTo("reader:3:" + OWNER.publicId() + ":y");
+        EntryData plain = EntryData.of(LOCK, OWNER, text(writer));
+        assertThat(read(text(plain)).writer()).as("a holder id of that form").isNull();
+    }
+
+    @Test
     void aHolderIdThatLooksLikeAReaderIsAWriter() {
         EntryData writer = EntryData.of(LOCK, OWNER, text(EntryData.of(LOCK.asRead(), OWNER, "x")));
         assertThat(read(text(writer)).isReader()).isFalse();
@@ -58,7 +72,7 @@ final class EntryDataTest {
     void foreignDataAreThoseOfAWriter() {
         assertThat(read("").isReader()).isFalse();
         assertThat(read("reader").isReader()).isFalse();
-        assertThat(read("reader:2:" + OWNER.publicId() + ":x").isReader()).isFalse();
+        assertThat(read("reader:16:" + OWNER.publicId() + ":x").isReader()).isFalse();
         assertThat(read("reader:0:" + OWNER.publicId()).isReader()).isFalse();
         assertThat(EntryData.read(new byte[] {(byte) 0xff, 0, 1})).isEqualTo(new EntryData("foreign", null, 0));
     }
@@ -87,6 +101,8 @@ final class EntryDataTest {
             case "writer" -> text(EntryData.of(LOCK, OwnerToken.fromHex(part[1]), part[2]));
             case "reader" -> text(EntryData.of(LOCK.asRead(), OwnerToken.fromHex(part[1]), part[2]));
             case "downgraded" -> text(EntryData.downgraded(OwnerToken.fromHex(part[1]), part[2]));
+            case "taken-over" ->
+                text(EntryData.takenOver(OwnerToken.fromHex(part[1]), part[2], Integer.parseInt(part[3])));
             case "text" -> new TokenBase(Long.parseLong(part[1]), Boolean.parseBoolean(part[2]), "").text();
             case "token" ->
                 String.valueOf(new TokenBase(Long.parseLong(part[2]), Boolean.parseBoolean(part[3]), "")

@@ -4,6 +4,7 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.leasehold.LockName;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.toolkit.EntryData;
 import io.leasehold.spi.toolkit.InTurn;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,10 +30,17 @@ final class EtcdQueues {
 
     private final EtcdCalls etcd;
     private final Keys keys;
+    private final boolean hasTickets;
 
-    EtcdQueues(EtcdCalls etcd, Keys keys) {
+    /**
+     * Creates the queues.
+     *
+     * @param hasTickets whether an owner token may have taken over the key of another one
+     */
+    EtcdQueues(EtcdCalls etcd, Keys keys, boolean hasTickets) {
         this.etcd = etcd;
         this.keys = keys;
+        this.hasTickets = hasTickets;
     }
 
     // ---- the queue
@@ -114,15 +122,31 @@ final class EtcdQueues {
     private CompletableFuture<Optional<Owned>> writer(LockName name, OwnerToken owner) {
         ByteSequence key = keys.of(name, owner);
         return etcd.get(key).thenCompose(found -> {
-            Optional<KeyValue> own = found.filter(one -> !QueueHeads.isReader(one));
-            return own.isEmpty()
-                    ? CompletableFuture.completedFuture(Optional.empty())
-                    : first(name)
-                            .thenApply(first -> Optional.of(new Owned(
-                                    own.get(),
-                                    first.filter(other -> other.getKey().equals(key))
-                                            .isPresent())));
+            Optional<KeyValue> own = found.filter(one -> isWriter(one, key, owner));
+            if (own.isEmpty()) {
+                return takenOver(name, owner).thenApply(first -> first.map(one -> new Owned(one, true)));
+            }
+            return first(name)
+                    .thenApply(first -> Optional.of(new Owned(
+                            own.get(),
+                            first.filter(other -> other.getKey().equals(key)).isPresent())));
         });
+    }
+
+    /** Whether this owner token is the writer of the key: it has made it, or has taken it over. */
+    private static boolean isWriter(KeyValue one, ByteSequence key, OwnerToken owner) {
+        EntryData data = QueueHeads.data(one);
+        boolean isMaker = data.writer() == null && one.getKey().equals(key);
+        return !data.isReader() && (isMaker || data.isTakenOverBy(owner));
+    }
+
+    /** The key that holds the lock, if this owner token has taken it over. */
+    CompletableFuture<Optional<KeyValue>> takenOver(LockName name, OwnerToken owner) {
+        return hasTickets
+                ? first(name)
+                        .thenApply(first ->
+                                first.filter(one -> QueueHeads.data(one).isTakenOverBy(owner)))
+                : CompletableFuture.completedFuture(Optional.empty());
     }
 
     /** Searches the queue, since the key of a reader that was a writer has the name of that writer. */
@@ -154,9 +178,7 @@ final class EtcdQueues {
         CompletableFuture<Optional<KeyValue>> held = name.isRead()
                 ? reader(name, owner)
                         .thenApply(found -> found.filter(Owned::holds).map(Owned::key))
-                : first(name)
-                        .thenApply(
-                                first -> first.filter(head -> head.getKey().equals(key) && !QueueHeads.isReader(head)));
+                : first(name).thenApply(first -> first.filter(head -> isWriter(head, key, owner)));
         return held.thenCompose(own -> own.isEmpty()
                 ? CompletableFuture.completedFuture(Optional.empty())
                 : etcd.keepAlive(own.get().getLease()).thenCompose(kept -> ifStill(own.get(), name, kept)));

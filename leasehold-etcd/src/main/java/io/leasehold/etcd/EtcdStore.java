@@ -1,5 +1,6 @@
 package io.leasehold.etcd;
 
+import io.etcd.jetcd.KeyValue;
 import io.grpc.ClientInterceptor;
 import io.leasehold.CredentialsProvider;
 import io.leasehold.Guarantees;
@@ -7,6 +8,9 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
@@ -18,12 +22,15 @@ import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.toolkit.CredentialsDesk;
+import io.leasehold.spi.toolkit.EntryData;
+import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.QueuePlace;
 import io.leasehold.spi.toolkit.TimeLimit;
 import io.leasehold.spi.toolkit.TimedReplies;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +47,7 @@ final class EtcdStore implements LockStore {
     private final EtcdUri uri;
     private final LockRuntime runtime;
     private final EtcdCalls etcd;
+    private final Failures failures;
     private final TimedReplies replies;
     private final EtcdQueues queues;
     private final EtcdAdmin admin;
@@ -69,10 +77,11 @@ final class EtcdStore implements LockStore {
         this.uri = uri;
         this.runtime = runtime;
         this.etcd = etcd;
-        this.replies = new TimedReplies(runtime, new Failures(uri, withProvider));
+        this.failures = new Failures(uri, withProvider);
+        this.replies = new TimedReplies(runtime, failures);
         Keys keys = new Keys(uri.prefix());
         QueueHeads heads = new QueueHeads(etcd, uri.tokens());
-        this.queues = new EtcdQueues(etcd, keys);
+        this.queues = new EtcdQueues(etcd, keys, uri.readers());
         this.admin = new EtcdAdmin(uri, runtime, etcd, keys, queues, heads, replies);
         this.leases = new LeasePool(etcd, runtime);
         this.shared = new QueueEntry.Shared(uri, etcd, leases, uri.tokens(), keys, heads, runtime, new Signals());
@@ -213,6 +222,64 @@ final class EtcdStore implements LockStore {
         QueueEntry place = known(request.owner(), request.names());
         return replies.release(
                 request, () -> place != null ? place.end() : queues.removeOwner(request.names(), request.owner()));
+    }
+
+    /** Only if each revision has several tokens: a resumed lease keeps its place in the queue, and needs a larger one. */
+    @Override
+    public boolean keepsTickets() {
+        return uri.readers();
+    }
+
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        QueueEntry place = known(request.owner(), List.of(request.name()));
+        String what = "export of \"" + request.name() + "\"";
+        return TimeLimit.within(
+                runtime,
+                request.timeoutNanos(),
+                () -> place != null
+                        ? place.export(request)
+                        : queues.takenOver(request.name(), request.ticket())
+                                .thenApply(key ->
+                                        key.isPresent() ? new ExportReply.Exported() : new ExportReply.NotOurs()),
+                error -> {
+                    Failure failure = failures.of(what, error);
+                    return new ExportReply.Failed(failure.kind(), failure.error());
+                },
+                () -> new ExportReply.Failed(FailureKind.UNKNOWN, failures.late(what, request.timeoutNanos())));
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
+        return replies.acquire(
+                request, () -> queues.first(request.name()).thenCompose(first -> resume(request, ticket, first)));
+    }
+
+    private CompletableFuture<AcquireReply> resume(
+            AcquireRequest request, OwnerToken ticket, Optional<KeyValue> first) {
+        QueueEntry known = byOwner.get(request.owner());
+        EntryData data = first.map(QueueHeads::data).orElse(null);
+        boolean isTicket = data != null && data.isTakenOverBy(ticket);
+        if (data == null || (!isTicket && !data.isTakenOverBy(request.owner()))) {
+            if (known != null) {
+                known.end();
+            }
+            return CompletableFuture.completedFuture(
+                    new AcquireReply.Busy(first.map(shared.heads()::holder).orElse(null), 0, List.of()));
+        }
+        KeyValue key = first.get();
+        int generation = isTicket ? data.generation() + 1 : data.generation();
+        QueueEntry place = byOwner.computeIfAbsent(
+                request.owner(),
+                owner -> new QueueEntry(
+                        shared, request, key.getKey(), EntryData.takenOver(owner, request.holderId(), generation)));
+        return place.resume(request, place.swap(key.getCreateRevision(), key.getValue()))
+                .thenApply(reply -> {
+                    if (reply instanceof AcquireReply.Busy) {
+                        place.end();
+                    }
+                    return reply;
+                });
     }
 
     @Override

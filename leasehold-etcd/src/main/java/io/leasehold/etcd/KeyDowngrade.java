@@ -2,8 +2,10 @@ package io.leasehold.etcd;
 
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
+import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.EntryData;
 import java.util.List;
 import java.util.Optional;
@@ -46,6 +48,12 @@ final class KeyDowngrade {
         if (made == null || (data.isReader() && !data.isReader(request.owner()))) {
             return CompletableFuture.completedFuture(lost());
         }
+        if (!data.isReader() && data.generation() == EntryData.MAX_GENERATION) {
+            String message = "the lease on \"" + request.name() + "\" was exported " + EntryData.MAX_GENERATION
+                    + " times, and has no further fencing token for a reader";
+            return CompletableFuture.completedFuture(
+                    new AcquireReply.Failed(FailureKind.PERMANENT, new UnsafeStoreException(message, null), 0));
+        }
         // While the key may be under either of two leases, nothing is known of its end.
         return held.settle(made, request.ttlNanos())
                 .thenCompose(settled -> settled ? change(request, made) : CompletableFuture.completedFuture(lost()));
@@ -56,7 +64,8 @@ final class KeyDowngrade {
         if (leased == null) {
             return CompletableFuture.completedFuture(lost());
         }
-        EntryData next = EntryData.downgraded(request.owner(), request.holderId());
+        EntryData next =
+                own.data().isReader() ? own.data() : own.data().downgradedTo(request.owner(), request.holderId());
         ByteSequence to = ByteSequence.from(next.bytes());
         CompletableFuture<Boolean> extended = own.lease().extend();
         return own.lease()

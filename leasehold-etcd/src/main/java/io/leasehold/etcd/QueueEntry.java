@@ -1,11 +1,14 @@
 package io.leasehold.etcd;
 
+import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
@@ -90,6 +93,7 @@ final class QueueEntry {
     private final HeldKey held;
     private final KeysBefore before;
     private final KeyDowngrade downgrade;
+    private final KeyExport export;
 
     /** Whether a removal has ended a hold. The removal is answered only once no late request can succeed. */
     private final AtomicBoolean wasHeld = new AtomicBoolean();
@@ -107,7 +111,22 @@ final class QueueEntry {
 
     private record Attempt(LockName name, OwnerToken owner) {}
 
+    /** Creates the place of an attempt that makes a key of its own. */
     QueueEntry(Shared shared, AcquireRequest request) {
+        this(
+                shared,
+                request,
+                shared.keys.of(request.name(), request.owner()),
+                EntryData.of(request.name(), request.owner(), request.holderId()));
+    }
+
+    /**
+     * Creates the place of an attempt.
+     *
+     * @param key its key: that of an exporter, if the attempt resumes a lease
+     * @param data the value that it gives to the key
+     */
+    QueueEntry(Shared shared, AcquireRequest request, ByteSequence key, EntryData data) {
         this.shared = shared;
         this.etcd = shared.etcd;
         LockName name = request.name();
@@ -116,12 +135,7 @@ final class QueueEntry {
         this.ttlNanos = request.ttlNanos();
         this.lease = new KeyLease(etcd, shared.runtime, shared.uri, shared.leases);
         this.place = new QueuePlace<>(name, shared.uri.toString());
-        this.own = new AttemptKey(
-                shared.keys.of(name, owner),
-                shared.keys.queue(name),
-                EntryData.of(name, owner, request.holderId()),
-                lease,
-                place);
+        this.own = new AttemptKey(key, shared.keys.queue(name), data, lease, place);
         this.requests = new EntryRequests(
                 shared.runtime,
                 this::remove,
@@ -131,6 +145,7 @@ final class QueueEntry {
         this.held = new HeldKey(shared, own, requests, kept, new Losses());
         this.before = new KeysBefore(etcd, own.queue(), name.isRead());
         this.downgrade = new KeyDowngrade(etcd, own, held, this::keyIsGone, this::downgraded);
+        this.export = new KeyExport(etcd, shared.uri, own, this::exported);
     }
 
     LockName name() {
@@ -386,6 +401,47 @@ final class QueueEntry {
         attempt = new Attempt(request.name(), request.owner());
         shared.events.downgraded(this, former);
         return granted(made, shared.tokens.token(made, own.data().generation()), request.ttlNanos());
+    }
+
+    /** Puts a ticket in the place of the holder; the attempt is over then, and its key stays. */
+    CompletableFuture<ExportReply> export(ExportRequest request) {
+        return requests.inTurn(() -> export.ask(request));
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored") // what is left of the lease ends by itself
+    private void exported() {
+        keyIsGone();
+        place.end();
+        kept.end();
+        lease.end(true);
+        shared.events.over(this);
+    }
+
+    /** Takes over the key of a ticket, as an attempt that has made none. */
+    CompletableFuture<AcquireReply> resume(AcquireRequest request, KeyResume swap) {
+        kept.atLeast(QueuePlace.forgottenAtNanos(request, shared.runtime.nanoTime()));
+        return requests.inTurn(() -> {
+            Optional<AcquireReply> over = place.givenUp(0);
+            return over.isPresent()
+                    ? done(over.get())
+                    : swap.ask(ttlNanos)
+                            // A late request may put the key under the lease, which then ends by itself.
+                            .whenComplete((swapped, error) -> kept.atLeast(lease.goneAtNanos()))
+                            .thenCompose(this::resumed);
+        });
+    }
+
+    private CompletableFuture<AcquireReply> resumed(KeyResume.Swapped swapped) {
+        if (!swapped.isOurs()) {
+            return done(new AcquireReply.Busy(null, 0, List.of()));
+        }
+        place.made(swapped.made());
+        held.seenAt(swapped.revision());
+        return grant(swapped.made(), ttlNanos);
+    }
+
+    KeyResume swap(long made, ByteSequence from) {
+        return new KeyResume(etcd, own, made, from);
     }
 
     /** Renews the hold for this time. */

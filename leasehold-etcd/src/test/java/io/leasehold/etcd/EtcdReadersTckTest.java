@@ -6,6 +6,7 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.tck.ReadWriteTck;
 import io.leasehold.testkit.tck.StoreFixture;
+import io.leasehold.testkit.tck.TicketTck;
 import io.leasehold.testkit.tck.TurnsTck;
 import io.leasehold.testkit.tck.WaitingTck;
 import org.junit.jupiter.api.AfterAll;
@@ -14,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 
 /** The contract of readers over a real etcd, and of the queue that they share with writers. */
 @Tag("full")
-class EtcdReadersTckTest implements ReadWriteTck, WaitingTck, TurnsTck {
+class EtcdReadersTckTest implements ReadWriteTck, WaitingTck, TurnsTck, TicketTck {
 
     private static EtcdServer server;
 

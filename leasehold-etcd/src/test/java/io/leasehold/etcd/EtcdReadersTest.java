@@ -30,7 +30,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -43,10 +42,12 @@ class EtcdReadersTest {
     private static final Duration TTL = Duration.ofSeconds(20);
     private static final Duration LIMIT = Duration.ofSeconds(5);
     /** A transaction that writes the value of a reader. */
-    private static final Predicate<Object> DOWNGRADES = message -> message instanceof TxnRequest txn
-            && txn.getSuccessList().stream()
-                    .anyMatch(op -> op.hasRequestPut()
-                            && op.getRequestPut().getValue().toStringUtf8().startsWith("reader:1:"));
+    private static boolean downgrades(Object message) {
+        return message instanceof TxnRequest txn
+                && txn.getSuccessList().stream()
+                        .anyMatch(op -> op.hasRequestPut()
+                                && op.getRequestPut().getValue().toStringUtf8().startsWith("reader:1:"));
+    }
 
     /** A transaction that puts the key of a writer that is there already. */
     private static final Predicate<Object> MOVES = message -> message instanceof TxnRequest txn
@@ -202,7 +203,7 @@ class EtcdReadersTest {
             OwnerToken reader = OwnerToken.draw(runtime);
             answer(store.acquire(request(lock, writer)));
             long lease = queue("late", lock).get(0).getLease();
-            faults.next(DOWNGRADES, CallFaults.Fault.LATE);
+            faults.next(EtcdReadersTest::downgrades, CallFaults.Fault.LATE);
             assertThat(answer(store.downgrade(request(lock.asRead(), reader), writer)))
                     .isInstanceOf(AcquireReply.Failed.class);
             assertThat(answer(store.downgrade(request(lock.asRead(), reader), writer)))
@@ -254,7 +255,7 @@ class EtcdReadersTest {
             OwnerToken writer = OwnerToken.draw(runtime);
             OwnerToken reader = OwnerToken.draw(runtime);
             answer(store.acquire(request(lock, writer)));
-            faults.next(DOWNGRADES, CallFaults.Fault.LATE);
+            faults.next(EtcdReadersTest::downgrades, CallFaults.Fault.LATE);
             assertThat(answer(store.downgrade(request(lock.asRead(), reader), writer)))
                     .isInstanceOf(AcquireReply.Failed.class);
             end(store, lock, writer);

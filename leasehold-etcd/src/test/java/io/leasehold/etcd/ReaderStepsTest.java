@@ -182,7 +182,8 @@ final class ReaderStepsTest {
 
     @Test
     void aReaderWaitsForAKeyThatDoesNotSayThatItIsAReaders() {
-        for (String foreign : List.of("", "host/2/y", "reader", "reader:0:", "reader:7:" + owner().publicId() + ":x")) {
+        for (String foreign :
+                List.of("", "host/2/y", "reader", "reader:0:", "reader:16:" + owner().publicId() + ":x")) {
             ByteSequence key = plain(foreign);
             OwnerToken reader = queued(READ);
             etcd.remove(key);

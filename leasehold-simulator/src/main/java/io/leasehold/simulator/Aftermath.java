@@ -45,7 +45,8 @@ final class Aftermath {
             }
         }
         // A clock that was set back may keep the key of a killed client for longer. A renewed key stays in any case.
-        world.runUntil(() -> simulation.nodes.stream().allMatch(node -> left(node).isEmpty()), SET_BACK);
+        world.runUntil(
+                () -> simulation.nodes.stream().allMatch(node -> left(node).isEmpty()), SET_BACK);
         for (SimulatedNode node : simulation.nodes) {
             List<HeldLock> left = left(node);
             if (!left.isEmpty()) {

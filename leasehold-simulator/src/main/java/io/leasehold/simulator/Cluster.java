@@ -247,8 +247,8 @@ final class Cluster {
                 population.replace(client);
             }
             case CLIENT_WALL_STEP ->
-                client.process().wallClock(
-                        new ClockShape.Step(span.minusSeconds(4).multipliedBy(900)));
+                client.process()
+                        .wallClock(new ClockShape.Step(span.minusSeconds(4).multipliedBy(900)));
             case NODE_CLOCK_STEP -> node.stepClock(harm.writes() % 2 == 0 ? span : span.negated());
             case NODE_FREEZE -> node.host().freeze(span.dividedBy(3));
             case NODE_CRASH_KEEPS -> node.crash(span);

@@ -43,7 +43,10 @@ final class KindClient implements Cluster.ClientProcess {
         this.pauses = pauses;
         LockStore store = Cluster.store(links, process);
         this.locks = Leasehold.builder()
-                .store(simulation.kind == LeaseKind.PERMITS && links.size() > 1 ? new PermitsByLocks(store, process) : store)
+                .store(
+                        simulation.kind == LeaseKind.PERMITS && links.size() > 1
+                                ? new PermitsByLocks(store, process)
+                                : store)
                 .runtime(process)
                 .label(process.name())
                 .listener(new Counting(simulation.log.counts))
@@ -115,9 +118,10 @@ final class KindClient implements Cluster.ClientProcess {
 
     private Acquirable<? extends Lease> acquirable(boolean writes) {
         return switch (simulation.kind) {
-            case READERS -> writes
-                    ? locks.readWrite(KindSimulation.NAME).write()
-                    : locks.readWrite(KindSimulation.NAME).read();
+            case READERS ->
+                writes
+                        ? locks.readWrite(KindSimulation.NAME).write()
+                        : locks.readWrite(KindSimulation.NAME).read();
             case PERMITS -> locks.permits(KindSimulation.NAME, simulation.count);
             case TICKETS, LOCKS -> locks.named(KindSimulation.NAME);
         };
@@ -160,8 +164,10 @@ final class KindClient implements Cluster.ClientProcess {
 
     /** Acquires a lease of each sort and releases it, within this time; for the calm. */
     boolean takesAndReleases(Duration patience) {
-        for (boolean writes : simulation.kind == LeaseKind.READERS ? new boolean[] {true, false} : new boolean[] {true}) {
-            CompletableFuture<? extends Attempt<? extends Lease>> taken = acquirable(writes).attemptAsync(patience);
+        for (boolean writes :
+                simulation.kind == LeaseKind.READERS ? new boolean[] {true, false} : new boolean[] {true}) {
+            CompletableFuture<? extends Attempt<? extends Lease>> taken =
+                    acquirable(writes).attemptAsync(patience);
             world.runUntil(taken::isDone, patience);
             if (!taken.isDone()
                     || taken.isCompletedExceptionally()
@@ -196,7 +202,8 @@ final class KindClient implements Cluster.ClientProcess {
                     pauses.believedUntil(lease));
             this.stepNanos = world.randomBelow(world.chance(0.2) ? 5_000_000_000L : 400_000_000L) / steps;
             if (lease instanceof Permit permit && permit.slot() >= simulation.count) {
-                simulation.log.problem("slots: " + permit.slot() + " of " + simulation.count + ", at " + world.elapsed());
+                simulation.log.problem(
+                        "slots: " + permit.slot() + " of " + simulation.count + ", at " + world.elapsed());
             }
             // Until the answer to its end: a lease in use is no orphan.
             pending++;
@@ -267,16 +274,15 @@ final class KindClient implements Cluster.ClientProcess {
 
         private void export() {
             simulation.spans.ends(span, world.elapsedNanos(), "exported");
-            lease.exportAsync(Duration.ofMillis(500 + world.randomBelow(2_400)))
-                    .whenComplete((ticket, error) -> {
-                        pending--;
-                        if (ticket != null) {
-                            simulation.tickets.add(new KindSimulation.Issued(ticket, lease.fencingToken()));
-                        } else {
-                            simulation.log.counts.saw("exports that failed");
-                        }
-                        later();
-                    });
+            lease.exportAsync(Duration.ofMillis(500 + world.randomBelow(2_400))).whenComplete((ticket, error) -> {
+                pending--;
+                if (ticket != null) {
+                    simulation.tickets.add(new KindSimulation.Issued(ticket, lease.fencingToken()));
+                } else {
+                    simulation.log.counts.saw("exports that failed");
+                }
+                later();
+            });
         }
 
         private void end(String how) {

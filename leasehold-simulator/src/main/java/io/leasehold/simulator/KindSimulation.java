@@ -149,16 +149,17 @@ final class KindSimulation implements Cluster.Population {
                 world.traceHash());
     }
 
-    /** What the nodes still keep for holders and waiters. */
+    /** The entries that the nodes still keep for holders and waiters. */
     private List<String> left() {
         List<String> left = new ArrayList<>();
         for (SimulatedNode node : cluster.nodes) {
             node.list("*", 10).join().forEach(held -> left.add(node.description() + " " + held));
             node.readers(NAME, 10).join().forEach(reader -> left.add(node.description() + " " + reader));
             node.waiters(NAME, 10).join().forEach(waiter -> left.add(node.description() + " " + waiter));
-            node.permits().ifPresent(permits -> permits.list("*", 10).join().stream()
-                    .filter(status -> !status.held().isEmpty())
-                    .forEach(status -> left.add(node.description() + " " + status)));
+            node.permits()
+                    .ifPresent(permits -> permits.list("*", 10).join().stream()
+                            .filter(status -> !status.held().isEmpty())
+                            .forEach(status -> left.add(node.description() + " " + status)));
         }
         return left;
     }
@@ -176,7 +177,8 @@ final class KindSimulation implements Cluster.Population {
     private void judgeTickets() {
         for (Issued one : tickets) {
             if (one.resumed > 1 && plan.promisesExclusion()) {
-                log.problem("ticket: the ticket of token " + one.exportedToken + " was resumed " + one.resumed + " times");
+                log.problem(
+                        "ticket: the ticket of token " + one.exportedToken + " was resumed " + one.resumed + " times");
             }
         }
         log.counts.saw("tickets", tickets.size());
@@ -188,7 +190,8 @@ final class KindSimulation implements Cluster.Population {
         log.counts.saw("tickets resumed");
         KindSpans.Span other = spans.between(NAME.text(), one.exportedToken, token);
         if (plan.promisesExclusion() && other != null) {
-            log.problem("ticket: " + other + ", between the export of " + one.exportedToken + " and its resume as " + token);
+            log.problem("ticket: " + other + ", between the export of " + one.exportedToken + " and its resume as "
+                    + token);
         }
     }
 }

@@ -63,7 +63,8 @@ final class KindSpans {
     Span begins(String process, String lock, boolean reads, long token, long nowNanos, long untilNanos) {
         Span span = new Span(process, lock, reads, token, nowNanos, untilNanos);
         spans.add(span);
-        log.history.add(new HistoryEvent.Acquired(nowNanos, process, reads ? lock + " (read)" : lock, token, untilNanos));
+        log.history.add(
+                new HistoryEvent.Acquired(nowNanos, process, reads ? lock + " (read)" : lock, token, untilNanos));
         return span;
     }
 

@@ -12,6 +12,7 @@ import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ExportReply;
 import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.HandOver;
@@ -24,7 +25,6 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
-import io.leasehold.spi.TokenRange;
 import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
@@ -72,19 +72,12 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     private final List<HandOver> pushes = new ArrayList<>(1);
     /** The end of the place of a waiting attempt that does not retry. */
     private final Map<String, Long> silentFromNanos = new HashMap<>();
-    /** The grants of each name: first and last token, one after the other. */
-    private final Map<LockName, List<GrantedTokens>> granted = new HashMap<>();
-    /** The time, on its clock, until which it keeps each grant, or would keep it if it lost nothing. */
-    private final Map<Kept, Long> keptUntilAtNanos = new HashMap<>();
 
+    private final KeptGrants grants;
     /** The waiters that it may hand a lock over to, by attempt. */
     private final Map<String, Claimant> claimants = new HashMap<>();
 
     private record Claimant(OwnerToken owner, long claimNanos) {}
-
-    private record GrantedTokens(OwnerToken owner, TokenRange tokens) {}
-
-    private record Kept(LockName name, OwnerToken owner) {}
 
     private final ModelTrace trace;
     private InMemoryNode memory;
@@ -116,6 +109,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
             problems.accept(problem);
         };
         this.trace = new ModelTrace(this.problems);
+        this.grants = new KeptGrants(host);
         this.memory = new InMemoryNode(host);
         this.node = variant.apply(memory);
         remember();
@@ -202,26 +196,12 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
 
     /** Whether it ever granted this token to this owner token, in any of its lives. */
     boolean everGranted(LockName name, long token, OwnerToken owner) {
-        List<GrantedTokens> all = granted.getOrDefault(name, List.of());
-        for (int i = all.size() - 1; i >= 0; i--) {
-            TokenRange tokens = all.get(i).tokens();
-            if (tokens.first() <= token
-                    && token <= tokens.last()
-                    && all.get(i).owner().equals(owner)) {
-                return true;
-            }
-        }
-        return false;
+        return grants.everGranted(name, token, owner);
     }
 
     /** Whether it has promised to keep this hold until then, in the world's time. */
     boolean keepsUntil(LockName name, OwnerToken owner, long worldNanos) {
-        Long endsAtNanos = keptUntilAtNanos.get(new Kept(name, owner));
-        return endsAtNanos != null && host.worldNanosAfter(endsAtNanos - host.nanoTime()) - worldNanos >= 0;
-    }
-
-    private void keeps(LockName name, OwnerToken owner, long ttlNanos) {
-        keptUntilAtNanos.merge(new Kept(name, owner), host.nanoTime() + ttlNanos, Math::max);
+        return grants.keepsUntil(name, owner, worldNanos);
     }
 
     /** The number of steps that were compared with the formal model. */
@@ -231,6 +211,8 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
 
     private NodeImage older(int writes) {
         trace.followsNoMore();
+        // A waiter of the older state may count as alive for longer than it said since, if the clock was set back.
+        silentFromNanos.clear();
         for (int i = 0; i < writes && written.size() > 1; i++) {
             written.removeLast();
         }
@@ -288,11 +270,8 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
                 trace.acquired(ballot, told, pushes, host.nanoTime(), micros());
             }
             if (told instanceof NodeReply.Yes) {
-                ballot.request().names().forEach(name -> {
-                    granted.computeIfAbsent(name, n -> new ArrayList<>())
-                            .add(new GrantedTokens(owner, ballot.tokens()));
-                    keeps(name, owner, ballot.request().ttlNanos());
-                });
+                AcquireRequest asked = ballot.request();
+                asked.names().forEach(name -> grants.granted(name, owner, ballot.tokens(), asked.ttlNanos()));
             } else if (told instanceof NodeReply.Held held && held.queued()) {
                 claimants.put(owner.attemptId(), new Claimant(owner, ballot.claimNanos()));
                 silentFromNanos.put(
@@ -374,7 +353,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
                 for (int i = 0; i < batch.items().size(); i++) {
                     RenewBatch.Item item = batch.items().get(i);
                     if (told.items().get(i) instanceof RenewReply.Renewed) {
-                        keeps(item.name(), item.owner(), item.ttlNanos());
+                        grants.keeps(item.name(), item.owner(), item.ttlNanos());
                     }
                 }
             }
@@ -457,9 +436,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     private void handed(HandOver handOver) {
         Claimant to = claimants.get(handOver.attemptId());
         if (to != null) {
-            granted.computeIfAbsent(handOver.name(), n -> new ArrayList<>())
-                    .add(new GrantedTokens(to.owner(), handOver.tokens()));
-            keeps(handOver.name(), to.owner(), to.claimNanos());
+            grants.granted(handOver.name(), to.owner(), handOver.tokens(), to.claimNanos());
         }
     }
 

@@ -162,6 +162,4 @@ final class Simulation implements Cluster.Population {
                 world.eventsRun(),
                 world.traceHash());
     }
-
-
 }

@@ -139,8 +139,7 @@ public record SimulationPlan(
                 .filter(harm -> harm.fault() != Fault.PARTITION)
                 .map(harm -> new Harm(harm.atMillis(), harm.fault(), harm.client(), 0, harm.millis(), harm.writes()))
                 .toList();
-        return new SimulationPlan(
-                seed, 1, clients, tasks, chaosMillis, network, pauses, driftPartsPerMillion, ofOne);
+        return new SimulationPlan(seed, 1, clients, tasks, chaosMillis, network, pauses, driftPartsPerMillion, ofOne);
     }
 
     SimulationPlan withHarms(List<Harm> fewer) {

@@ -48,8 +48,7 @@ final class NodeDowngrade {
         return in.write(own.path(), next.bytes(), UNCHANGED)
                 .handle((done, error) -> {
                     if (error == null) {
-                        return CompletableFuture.completedFuture(
-                                listener.downgraded(request, next, own, sentAtNanos));
+                        return CompletableFuture.completedFuture(listener.downgraded(request, next, own, sentAtNanos));
                     }
                     if (Failures.isMissing(error)) {
                         return gone();
@@ -76,8 +75,8 @@ final class NodeDowngrade {
                             ? listener.downgraded(request, next, own, sentAtNanos)
                             : lost(); // A reader of another request, or another program has written to it.
                 })
-                .exceptionallyCompose(error ->
-                        Failures.isMissing(error) ? gone() : CompletableFuture.failedFuture(error));
+                .exceptionallyCompose(
+                        error -> Failures.isMissing(error) ? gone() : CompletableFuture.failedFuture(error));
     }
 
     private CompletableFuture<AcquireReply> gone() {

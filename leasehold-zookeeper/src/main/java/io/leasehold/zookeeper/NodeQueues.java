@@ -66,8 +66,7 @@ final class NodeQueues {
                                 found.add(entry);
                                 at++;
                             }
-                            return CompletableFuture.completedFuture(
-                                    new Holders(found, left.subList(at, left.size())));
+                            return CompletableFuture.completedFuture(new Holders(found, left.subList(at, left.size())));
                         }
                         found.add(entry);
                     }
@@ -83,16 +82,17 @@ final class NodeQueues {
 
     /** Removes the nodes of this owner token; completes with whether it held one of the locks. */
     CompletableFuture<Boolean> removeOwner(Session session, List<LockName> names, OwnerToken owner) {
-        return InTurn.any(names, name -> uri.readers()
-                ? removeKind(session, name, owner)
-                : heads.removeAll(session, lockPath(name), owner.publicId()));
+        return InTurn.any(
+                names,
+                name -> uri.readers()
+                        ? removeKind(session, name, owner)
+                        : heads.removeAll(session, lockPath(name), owner.publicId()));
     }
 
     private CompletableFuture<Boolean> removeKind(Session session, LockName name, OwnerToken owner) {
         String lock = lockPath(name);
         return heads.queueOf(session, lock, true)
-                .thenCompose(queue -> InTurn.some(
-                        queue, AT_ONCE, queue.size(), node -> entry(session, lock, node)))
+                .thenCompose(queue -> InTurn.some(queue, AT_ONCE, queue.size(), node -> entry(session, lock, node)))
                 .thenCompose(queue -> InTurn.any(
                         queue.stream().filter(entry -> isOf(entry, name, owner)).toList(),
                         entry -> heads.delete(session, lock + "/" + entry.name())

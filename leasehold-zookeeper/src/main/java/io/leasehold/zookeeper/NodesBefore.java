@@ -45,8 +45,7 @@ final class NodesBefore {
         if (ours <= 0 || !isReader) {
             return CompletableFuture.completedFuture(new View(queue, ours, ours <= 0 ? null : queue.get(ours - 1)));
         }
-        return lastWriter(in, queue.subList(0, ours))
-                .thenApply(writer -> new View(queue, ours, writer.orElse(null)));
+        return lastWriter(in, queue.subList(0, ours)).thenApply(writer -> new View(queue, ours, writer.orElse(null)));
     }
 
     /** Whether a new node behind this queue would not hold. */
@@ -59,9 +58,13 @@ final class NodesBefore {
     private CompletableFuture<Optional<String>> lastWriter(Session in, List<String> nodes) {
         List<String> fromTheLast = new ArrayList<>(nodes);
         Collections.reverse(fromTheLast);
-        return InTurn.some(fromTheLast, AT_ONCE, 1, node -> heads.entryOf(in, lockPath + "/" + node)
-                        .thenApply(found -> found.filter(entry -> !QueueHeads.isReader(entry))
-                                .map(entry -> node)))
+        return InTurn.some(
+                        fromTheLast,
+                        AT_ONCE,
+                        1,
+                        node -> heads.entryOf(in, lockPath + "/" + node)
+                                .thenApply(found -> found.filter(entry -> !QueueHeads.isReader(entry))
+                                        .map(entry -> node)))
                 .thenApply(writers -> writers.stream().findFirst());
     }
 }

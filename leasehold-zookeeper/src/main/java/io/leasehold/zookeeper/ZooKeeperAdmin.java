@@ -137,9 +137,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
         NodeQueues.Entry last = holding.get(holding.size() - 1);
         Holder holder = heads.one(last.node());
         return Optional.of(
-                last.isReader()
-                        ? new Holder(Holder.READERS, null, holder.fencingToken(), holder.ends())
-                        : holder);
+                last.isReader() ? new Holder(Holder.READERS, null, holder.fencingToken(), holder.ends()) : holder);
     }
 
     @Override
@@ -214,20 +212,18 @@ final class ZooKeeperAdmin implements StoreAdmin {
         return queues.holders(session, name, true).thenCompose(found -> {
             List<NodeQueues.Entry> holding = found.holding();
             boolean all = holderId == null
-                    || (holderId.equals(Holder.READERS)
-                            && holding.stream().allMatch(NodeQueues.Entry::isReader));
+                    || (holderId.equals(Holder.READERS) && holding.stream().allMatch(NodeQueues.Entry::isReader));
             List<NodeQueues.Entry> meant = holding.stream()
-                    .filter(entry -> all
-                            || QueueHeads.data(entry.node()).holderId().equals(holderId))
+                    .filter(entry ->
+                            all || QueueHeads.data(entry.node()).holderId().equals(holderId))
                     .toList();
             if (meant.isEmpty()) {
                 return CompletableFuture.completedFuture(false);
             }
             // If they have left by themselves, the next ones hold.
             return InTurn.any(meant, entry -> heads.delete(session, queues.lockPath(name) + "/" + entry.name()))
-                    .thenCompose(deleted -> deleted
-                            ? CompletableFuture.completedFuture(true)
-                            : deleteHolders(session, name, holderId));
+                    .thenCompose(deleted ->
+                            deleted ? CompletableFuture.completedFuture(true) : deleteHolders(session, name, holderId));
         });
     }
 }

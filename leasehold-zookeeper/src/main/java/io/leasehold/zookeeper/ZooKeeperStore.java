@@ -67,7 +67,8 @@ final class ZooKeeperStore implements LockStore {
     /** Passes events of places and sessions on to the engine. */
     private final class Places implements PlaceEvents, Session.Listener {
         private final QueueHeads heads = new QueueHeads(uri.tokens());
-        private final QueueEntry.Shared shared = new QueueEntry.Shared(uri, runtime, uri.tokens(), heads, failures, this);
+        private final QueueEntry.Shared shared =
+                new QueueEntry.Shared(uri, runtime, uri.tokens(), heads, failures, this);
 
         QueueEntry make(AcquireRequest request) {
             return new QueueEntry(shared, request);

@@ -20,7 +20,8 @@ final class ZooKeeperUri {
             "zk://[user:password@]host[:port],host…[/chroot]",
             2181,
             List.of(
-                    "tokenBase", "readers",
+                    "tokenBase",
+                    "readers",
                     "sessionTimeout",
                     "tickTime",
                     "tls",

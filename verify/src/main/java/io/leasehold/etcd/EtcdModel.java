@@ -22,7 +22,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
@@ -375,7 +374,9 @@ public final class EtcdModel implements QueueModel {
         public CompletableFuture<Looked> move(ByteSequence key, long createRevision, ByteSequence value, long lease) {
             return call(() -> {
                 Key found = keys.get(key);
-                boolean is = isStill(key, createRevision) && found.value().equals(value);
+                boolean is = found != null
+                        && isStill(key, createRevision)
+                        && found.value().equals(value);
                 if (is) {
                     write(new Key(key, value, createRevision, lease));
                 }
@@ -388,7 +389,9 @@ public final class EtcdModel implements QueueModel {
                 ByteSequence key, long createRevision, ByteSequence from, ByteSequence to, long lease) {
             return call(() -> {
                 Key found = keys.get(key);
-                if (isStill(key, createRevision) && found.value().equals(from)) {
+                if (found != null
+                        && isStill(key, createRevision)
+                        && found.value().equals(from)) {
                     write(new Key(key, to, createRevision, lease));
                 }
                 return new Found(Optional.ofNullable(keys.get(key)).map(EtcdModel::shown), revision);

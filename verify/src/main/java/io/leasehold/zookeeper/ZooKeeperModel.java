@@ -21,6 +21,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.WatchedEvent;
@@ -136,13 +137,11 @@ public final class ZooKeeperModel implements QueueModel {
 
     @Override
     public OptionalLong keptUntilNanos(String lock, long token) {
-        LiveSession<Client> session = tree.holder(lockPath(lock), uri.tokens(), token)
+        return tree.holder(lockPath(lock), uri.tokens(), token)
                 .map(node -> sessions.get(node.session()))
-                .orElse(null);
-        return session == null
-                ? OptionalLong.empty()
-                : OptionalLong.of(
-                        run.host().worldNanosAfter(session.leftNanos(run.host().nanoTime())));
+                .map(session -> OptionalLong.of(
+                        run.host().worldNanosAfter(session.leftNanos(run.host().nanoTime()))))
+                .orElse(OptionalLong.empty());
     }
 
     /** Begins each session anew. */
@@ -447,14 +446,11 @@ public final class ZooKeeperModel implements QueueModel {
 
         @Override
         public CompletableFuture<OptionalInt> firstMissing(List<String> paths) {
-            return call(paths.get(0), () -> {
-                for (int i = 0; i < paths.size(); i++) {
-                    if (tree.find(paths.get(i)) == null) {
-                        return OptionalInt.of(i);
-                    }
-                }
-                return OptionalInt.empty();
-            });
+            return call(
+                    paths.get(0),
+                    () -> IntStream.range(0, paths.size())
+                            .filter(i -> tree.find(paths.get(i)) == null)
+                            .findFirst());
         }
 
         @Override

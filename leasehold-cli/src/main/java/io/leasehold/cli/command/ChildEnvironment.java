@@ -5,7 +5,9 @@ import io.leasehold.Permit;
 import io.leasehold.cli.StoreOption;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The environment of a command, as changes to that of this process; null removes a variable. */
@@ -19,12 +21,19 @@ final class ChildEnvironment {
 
     private ChildEnvironment() {}
 
+    private static String words(List<? extends Number> numbers) {
+        return numbers.stream().map(String::valueOf).collect(Collectors.joining(" "));
+    }
+
     static Map<String, @Nullable String> of(Lease lease, String holderId, Duration ttl, Map<String, String> ours) {
         Map<String, @Nullable String> changes = new HashMap<>();
         changes.put("LEASEHOLD_LOCK", lease.lockName().text());
         changes.put("LEASEHOLD_FENCING_TOKEN", Long.toString(lease.fencingToken()));
         changes.put("LEASEHOLD_HOLDER", holderId);
         changes.put("LEASEHOLD_SLOT", lease instanceof Permit permit ? Integer.toString(permit.slot()) : null);
+        LeaseOfPermits several = lease instanceof LeaseOfPermits permits ? permits : null;
+        changes.put("LEASEHOLD_SLOTS", several == null ? null : words(several.slots()));
+        changes.put("LEASEHOLD_FENCING_TOKENS", several == null ? null : words(several.fencingTokens()));
         String outer = ours.get(HOLDERS);
         changes.put(HOLDERS, outer == null ? holderId : outer + " " + holderId);
         changes.put("LEASEHOLD_TTL_MS", Long.toString(ttl.toMillis()));

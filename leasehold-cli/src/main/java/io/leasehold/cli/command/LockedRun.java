@@ -46,6 +46,7 @@ final class LockedRun {
      *
      * @param storeUri the store, including secrets
      * @param lock the lock's name
+     * @param take how many permits are taken at once, for a name of permits; 0 for one
      * @param options the options of the lock
      * @param maxWait the patience, or null for no limit
      * @param command the command under the lock
@@ -60,6 +61,7 @@ final class LockedRun {
     record Request(
             String storeUri,
             LockName lock,
+            int take,
             LockOptions options,
             @Nullable Duration maxWait,
             GuardedCommand.Settings command,
@@ -229,7 +231,7 @@ final class LockedRun {
         }
         List<String> holders = List.of(outer.split(" ", -1));
         try {
-            return RunAttempt.isKeptBy(holders, locks.admin(), request.lock());
+            return RunAttempt.isKeptBy(holders, locks.admin(), request.lock(), request.take());
         } catch (LockStoreException e) {
             // The request for the lock waits for the store, and reports the outage.
             return false;
@@ -244,7 +246,8 @@ final class LockedRun {
             signalled(NOTHING_HELD);
             return null;
         }
-        CompletableFuture<Attempt<Lease>> attempt = RunAttempt.begin(locks, tickets, request.lock(), request.maxWait());
+        CompletableFuture<Attempt<Lease>> attempt =
+                RunAttempt.begin(locks, tickets, request.lock(), request.take(), request.maxWait());
         signals.handTo(signal -> attempt.cancel(true));
         Attempt<Lease> result;
         try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {

@@ -111,6 +111,7 @@ public final class PlainRun {
                 case "--resume" -> command.resume = value(word);
                 case "--conflict-exit-code", "-E" -> command.conflictExitCode = number(word);
                 case "--permit" -> command.permit = number(word);
+                case "--take" -> command.take = number(word);
                 case "--read" -> command.read = flag(word);
                 case "--metrics" -> command.metricsPort = number(word);
                 case "--on-lost" -> command.onLost = oneOf(OnLost.class, word);

@@ -2,20 +2,23 @@ package io.leasehold.cli.command;
 
 import io.leasehold.Acquirable;
 import io.leasehold.Attempt;
+import io.leasehold.Hold;
 import io.leasehold.Holder;
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.Permits;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.PermitsStatus;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The request of a {@code run} for its lock, as a writer or a reader, for one of the permits of that name, or for the lock
- * of its ticket.
+ * The request of a {@code run} for its lock, as a writer or a reader, for permits of that name, or for the lock of its
+ * ticket.
  */
 final class RunAttempt {
 
@@ -24,9 +27,13 @@ final class RunAttempt {
 
     private RunAttempt() {}
 
-    /** Begins the attempt; cancelling the future withdraws it. */
+    /**
+     * Begins the attempt; cancelling the future withdraws it.
+     *
+     * @param take how many permits to take, for a name of permits; 0 for one
+     */
     static CompletableFuture<Attempt<Lease>> begin(
-            LockClient locks, RunTickets tickets, LockName name, @Nullable Duration maxWait) {
+            LockClient locks, RunTickets tickets, LockName name, int take, @Nullable Duration maxWait) {
         CompletableFuture<Attempt<Lease>> resumed = tickets.resume(locks, maxWait);
         if (resumed != null) {
             return resumed;
@@ -34,28 +41,34 @@ final class RunAttempt {
         if (name.isRead()) {
             return begun(locks.readWrite(name.asExclusive()).read(), maxWait);
         }
-        return name.isPermits()
-                ? begun(locks.permits(name, name.permitCount()), maxWait).thenApply(RunAttempt::asLease)
-                : begun(locks.named(name), maxWait);
+        if (!name.isPermits()) {
+            return begun(locks.named(name), maxWait);
+        }
+        Permits permits = locks.permits(name, name.permitCount());
+        return take == 0
+                ? begun(permits, maxWait).thenApply(attempt -> asLease(attempt, permit -> permit))
+                : begun(permits.several(take), maxWait).thenApply(attempt -> asLease(attempt, LeaseOfPermits::new));
     }
 
-    private static <L extends Lease> CompletableFuture<Attempt<L>> begun(
+    private static <L extends Hold> CompletableFuture<Attempt<L>> begun(
             Acquirable<L> lock, @Nullable Duration maxWait) {
         return maxWait == null ? lock.acquireAsync().thenApply(Attempt.Acquired::new) : lock.attemptAsync(maxWait);
     }
 
-    private static Attempt<Lease> asLease(Attempt<? extends Lease> attempt) {
-        if (attempt instanceof Attempt.Busy<? extends Lease> busy) {
+    private static <H extends Hold> Attempt<Lease> asLease(Attempt<H> attempt, Function<H, Lease> form) {
+        if (attempt instanceof Attempt.Busy<H> busy) {
             return new Attempt.Busy<>(busy.lockName(), busy.waited(), busy.holder(), busy.votes());
         }
-        return new Attempt.Acquired<>(attempt.orElseThrow());
+        return new Attempt.Acquired<>(form.apply(attempt.orElseThrow()));
     }
 
     /**
      * Whether one of these holders keeps the lock from this request: it holds the lock, is a reader of it and the request is
-     * for a writer, or they have every permit of the name.
+     * for a writer, or they have so many permits of the name that too few are left.
+     *
+     * @param take how many permits the request takes; 0 for one
      */
-    static boolean isKeptBy(List<String> holders, LockAdmin admin, LockName name) {
+    static boolean isKeptBy(List<String> holders, LockAdmin admin, LockName name, int take) {
         if (!name.isPermits()) {
             Holder holder = admin.inspect(name.asExclusive()).orElse(null);
             return holder != null
@@ -63,11 +76,14 @@ final class RunAttempt {
                             || (holder.isReaders() && !name.isRead() && isReadBy(holders, admin, name)));
         }
         return admin.permits(name)
-                .filter(status -> status.held().size() >= status.count()
-                        && status.held().stream()
-                                .allMatch(permit ->
-                                        holders.contains(permit.holder().id())))
+                .filter(status -> status.count() - heldBy(holders, status) < Math.max(1, take))
                 .isPresent();
+    }
+
+    private static long heldBy(List<String> holders, PermitsStatus status) {
+        return status.held().stream()
+                .filter(permit -> holders.contains(permit.holder().id()))
+                .count();
     }
 
     private static boolean isReadBy(List<String> holders, LockAdmin admin, LockName name) {

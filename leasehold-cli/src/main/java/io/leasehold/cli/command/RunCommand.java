@@ -141,6 +141,10 @@ public final class RunCommand implements Callable<Integer> {
     @Nullable
     Integer permit;
 
+    @Option(names = "--take", paramLabel = "N", description = "With --permit: takes N permits at once, all or none.")
+    @Nullable
+    Integer take;
+
     @Option(names = "--read", description = "Shares the lock with other readers; a run without it waits for all.")
     boolean read;
 
@@ -261,6 +265,7 @@ public final class RunCommand implements Callable<Integer> {
         return new LockedRun.Request(
                 storeUri(),
                 lockName(name),
+                take == null ? 0 : take,
                 options,
                 patience,
                 new GuardedCommand.Settings(words, onLost, usedGrace, options.ttl(), strongest()),
@@ -284,6 +289,12 @@ public final class RunCommand implements Callable<Integer> {
             throw usage(
                     "--read excludes --permit, --export and --resume: only a lock has readers, and a ticket is for its"
                             + " writer");
+        }
+        if (take != null && permit == null) {
+            throw usage("--take needs --permit: it is how many of the permits are taken");
+        }
+        if (take != null && permit != null && (take < 1 || take > permit)) {
+            throw usage("--take is " + take + "; it must be from 1 to the " + permit + " permits of --permit");
         }
         if (permit != null && (export != null || resume != null)) {
             throw usage("--permit excludes --export and --resume: a ticket is for a lock");

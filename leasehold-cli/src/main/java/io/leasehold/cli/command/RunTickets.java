@@ -41,7 +41,10 @@ final class RunTickets {
      * @param claim how long the store keeps the lock for that ticket; null for two minutes, or the largest ttl of the store
      *     if that is shorter
      */
-    record Options(@Nullable String resume, @Nullable String export, @Nullable Duration claim) {}
+    record Options(
+            @Nullable String resume,
+            @Nullable String export,
+            @Nullable Duration claim) {}
 
     private final @Nullable LeaseTicket toResume;
     private final @Nullable TicketFile toWrite;

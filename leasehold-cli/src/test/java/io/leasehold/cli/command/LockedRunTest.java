@@ -93,6 +93,7 @@ class LockedRunTest {
         LockedRun.Request request = new LockedRun.Request(
                 SCHEME + ":",
                 LockName.exactly("job"),
+                0,
                 LockOptions.defaults().ttl(ttl),
                 null,
                 new GuardedCommand.Settings(

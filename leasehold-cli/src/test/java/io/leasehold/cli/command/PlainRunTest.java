@@ -121,7 +121,7 @@ class PlainRunTest {
         return String.join(
                 " | ",
                 request.storeUri(),
-                request.lock().text(),
+                request.lock().text() + " " + request.take(),
                 request.options().toString(),
                 String.valueOf(request.maxWait()),
                 request.command().command().texts().toString(),

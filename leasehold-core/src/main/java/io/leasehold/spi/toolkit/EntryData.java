@@ -13,11 +13,26 @@ import org.jspecify.annotations.Nullable;
  *
  * @param holderId the public id of the holder
  * @param reader the public id of the reader's owner token; null for a writer
- * @param generation 1 if a reader was a writer before, else 0
+ * @param generation how often the hold of the entry was converted, 0 to 15: by a downgrade, or by a resumed lease
+ * @param writer the public id of the owner token that has taken the place of the writer that made the entry: that of a
+ *     ticket, or of a claimant; null if none has
  */
-public record EntryData(String holderId, @Nullable String reader, int generation) {
+public record EntryData(
+        String holderId,
+        @Nullable String reader,
+        int generation,
+        @Nullable String writer) {
 
-    private static final Pattern READER = Pattern.compile("reader:([01]):([0-9a-f-]{36}):(.*)", Pattern.DOTALL);
+    /** The largest generation: the next one would have the token of the next entry. */
+    public static final int MAX_GENERATION = 15;
+
+    private static final Pattern OWNED =
+            Pattern.compile("(reader|writer):(\\d|1[0-5]):([0-9a-f-]{36}):(.*)", Pattern.DOTALL);
+
+    /** Creates the data of an entry whose writer, if it is one, is the one that made it. */
+    public EntryData(String holderId, @Nullable String reader, int generation) {
+        this(holderId, reader, generation, null);
+    }
 
     /** The data of an attempt that requests this lock. */
     public static EntryData of(LockName name, OwnerToken owner, String holderId) {
@@ -29,15 +44,28 @@ public record EntryData(String holderId, @Nullable String reader, int generation
         return new EntryData(holderId, reader.publicId(), 1);
     }
 
+    /** The data of this entry once its writer becomes a reader under this owner token. */
+    public EntryData downgradedTo(OwnerToken reader, String holderId) {
+        return new EntryData(holderId, reader.publicId(), generation + 1);
+    }
+
+    /** The data of an entry that this owner token has taken over as a writer. */
+    public static EntryData takenOver(OwnerToken writer, String holderId, int generation) {
+        return new EntryData(holderId, null, generation, writer.publicId());
+    }
+
     /** Reads the data of an entry that any client may have written. */
     public static EntryData read(byte[] data) {
         // A foreign text is read byte by byte: it may be no UTF-8.
-        Matcher matcher = READER.matcher(new String(data, StandardCharsets.ISO_8859_1));
+        Matcher matcher = OWNED.matcher(new String(data, StandardCharsets.ISO_8859_1));
         if (!matcher.matches()) {
             return new EntryData(ForeignText.holderId(data), null, 0);
         }
-        byte[] holder = matcher.group(3).getBytes(StandardCharsets.ISO_8859_1);
-        return new EntryData(ForeignText.holderId(holder), matcher.group(2), Integer.parseInt(matcher.group(1)));
+        String holder = ForeignText.holderId(matcher.group(4).getBytes(StandardCharsets.ISO_8859_1));
+        int generation = Integer.parseInt(matcher.group(2));
+        return matcher.group(1).equals("reader")
+                ? new EntryData(holder, matcher.group(3), generation)
+                : new EntryData(holder, null, generation, matcher.group(3));
     }
 
     /** Whether the entry is that of a reader. */
@@ -50,11 +78,22 @@ public record EntryData(String holderId, @Nullable String reader, int generation
         return owner.publicId().equals(reader);
     }
 
-    /** The data as they are stored. Those of a writer are its id; a space keeps it from being read as a reader's. */
+    /** Whether this owner token has taken over the entry as a writer. */
+    public boolean isTakenOverBy(OwnerToken owner) {
+        return owner.publicId().equals(writer);
+    }
+
+    /** The data as they are stored. Those of a writer are its id; a space keeps it from being read as another form. */
     public byte[] bytes() {
+        String text;
         if (reader != null) {
-            return ("reader:" + generation + ":" + reader + ":" + holderId).getBytes(StandardCharsets.UTF_8);
+            text = "reader:" + generation + ":" + reader + ":" + holderId;
+        } else if (writer != null) {
+            text = "writer:" + generation + ":" + writer + ":" + holderId;
+        } else {
+            boolean isAmbiguous = holderId.startsWith("reader:") || holderId.startsWith("writer:");
+            text = isAmbiguous ? " " + holderId : holderId;
         }
-        return (holderId.startsWith("reader:") ? " " + holderId : holderId).getBytes(StandardCharsets.UTF_8);
+        return text.getBytes(StandardCharsets.UTF_8);
     }
 }

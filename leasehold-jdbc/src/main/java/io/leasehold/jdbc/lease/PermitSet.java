@@ -7,8 +7,9 @@ import io.leasehold.jdbc.lease.LeaseRow.Held;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -52,23 +53,30 @@ public record PermitSet(int count, long version, int most, long fence, SortedMap
         return new PermitSet(count, version, most, newFence, held);
     }
 
-    /** The slot that this owner token holds. */
-    public OptionalInt slotOf(OwnerToken owner) {
-        for (Map.Entry<Integer, Held> slot : held.entrySet()) {
-            if (slot.getValue().owner().equals(owner)) {
-                return OptionalInt.of(slot.getKey());
-            }
-        }
-        return OptionalInt.empty();
+    /** The slots that this owner token holds, ascending. */
+    public List<Integer> slotsOf(OwnerToken owner) {
+        return held.entrySet().stream()
+                .filter(slot -> slot.getValue().owner().equals(owner))
+                .map(Map.Entry::getKey)
+                .toList();
     }
 
-    /** The slot for this owner token: the one that it holds, or else the lowest free one. */
-    public OptionalInt slotFor(OwnerToken owner) {
-        OptionalInt own = slotOf(owner);
-        for (int slot = 0; slot < count && own.isEmpty(); slot++) {
-            own = held.containsKey(slot) ? own : OptionalInt.of(slot);
+    /**
+     * The slots for this owner token: those that it holds, or else the lowest free ones, so many; none if fewer are
+     * free.
+     */
+    public List<Integer> slotsFor(OwnerToken owner, int number) {
+        List<Integer> own = slotsOf(owner);
+        if (!own.isEmpty()) {
+            return own;
         }
-        return own;
+        List<Integer> free = new ArrayList<>();
+        for (int slot = 0; slot < count && free.size() < number; slot++) {
+            if (!held.containsKey(slot)) {
+                free.add(slot);
+            }
+        }
+        return free.size() == number ? free : List.of();
     }
 
     /** The tokens of the next grant, or null if they would reach 2<sup>53</sup>. */

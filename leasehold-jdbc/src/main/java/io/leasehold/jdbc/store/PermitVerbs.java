@@ -24,8 +24,8 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,8 +63,8 @@ final class PermitVerbs {
             return failed(new PermitCountException(name, settings.description(), stated, set.count()));
         }
         StoreTime now = locked.now();
-        OptionalInt slot = set.slotFor(request.owner());
-        if (slot.isEmpty()) {
+        List<Integer> slots = set.slotsFor(request.owner(), request.reserve());
+        if (slots.isEmpty()) {
             return new AcquireReply.Busy(set.soonest(now), 0, List.of());
         }
         TokenRange tokens = set.tokens(request.seenToken(), request.reserve(), now);
@@ -76,14 +76,17 @@ final class PermitVerbs {
                     null));
         }
         rows.write(set.withFence(tokens.last()), locked);
-        Held before = set.held().get(slot.getAsInt());
-        rows.write(slot.getAsInt(), hold(request, tokens, before, now), locked);
-        Grant grant = new Grant(request.owner(), tokens, now.readAtNanos(), table.incarnation(), slot.getAsInt());
+        for (int i = 0; i < slots.size(); i++) {
+            int slot = slots.get(i);
+            Held before = set.held().get(slot);
+            rows.write(slot, hold(request, tokens.first() + i, before, now), locked);
+        }
+        Grant grant = new Grant(request.owner(), tokens, now.readAtNanos(), table.incarnation(), slots);
         return new AcquireReply.Granted(grant, List.of());
     }
 
     /** The hold that the request is granted; one that it has already is not shortened. */
-    private Held hold(AcquireRequest request, TokenRange tokens, @Nullable Held before, StoreTime now) {
+    private Held hold(AcquireRequest request, long token, @Nullable Held before, StoreTime now) {
         long ends = now.nanos() + request.ttlNanos();
         long ttl = request.ttlNanos();
         if (before != null && before.expiresAtNanos() - ends > 0) {
@@ -91,7 +94,7 @@ final class PermitVerbs {
             ttl = before.ttlNanos();
         }
         String life = settings.lives().own();
-        return new Held(request.owner(), request.holderId(), ends, ttl, tokens.first(), life);
+        return new Held(request.owner(), request.holderId(), ends, ttl, token, life);
     }
 
     private static AcquireReply failed(LockStoreException error) {
@@ -122,25 +125,35 @@ final class PermitVerbs {
         List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
         boolean changed = false;
         for (RenewBatch.Item item : batch.items()) {
-            OptionalInt slot = locked.set().slotOf(item.owner());
-            Held held = slot.isPresent() ? locked.set().held().get(slot.getAsInt()) : null;
-            if (held == null) {
-                answers.add(new RenewReply.NotOurs());
-                continue;
-            }
-            long until = locked.now().nanos() + item.ttlNanos();
-            if (until - held.expiresAtNanos() > 0) {
-                Held longer =
-                        new Held(held.owner(), held.holderId(), until, item.ttlNanos(), held.token(), held.life());
-                rows.write(slot.getAsInt(), longer, locked);
-                changed = true;
-            }
-            answers.add(new RenewReply.Renewed(locked.now().readAtNanos()));
+            List<Integer> slots = locked.set().slotsOf(item.owner());
+            changed |= extend(slots, item.ttlNanos(), rows, locked);
+            answers.add(
+                    slots.isEmpty()
+                            ? new RenewReply.NotOurs()
+                            : new RenewReply.Renewed(locked.now().readAtNanos()));
         }
         if (changed) {
             rows.write(locked.set(), locked);
         }
         return new RenewReply(answers);
+    }
+
+    /** Extends the holds of these slots; returns whether one was extended. */
+    private static boolean extend(List<Integer> slots, long ttlNanos, PermitTable rows, PermitTable.Locked locked)
+            throws SQLException {
+        boolean changed = false;
+        long until = locked.now().nanos() + ttlNanos;
+        for (int slot : slots) {
+            Held held = Objects.requireNonNull(locked.set().held().get(slot));
+            if (until - held.expiresAtNanos() > 0) {
+                rows.write(
+                        slot,
+                        new Held(held.owner(), held.holderId(), until, ttlNanos, held.token(), held.life()),
+                        locked);
+                changed = true;
+            }
+        }
+        return changed;
     }
 
     private StoreUnavailableException lockedByAnother(LockName name) {
@@ -160,9 +173,9 @@ final class PermitVerbs {
         }
         freeStored(request.owner(), rows, locked);
         rows.write(locked.set().withFence(fence), locked);
-        return locked.set().slotOf(request.owner()).isPresent()
-                ? new ReleaseReply.Released()
-                : new ReleaseReply.NotOurs();
+        return locked.set().slotsOf(request.owner()).isEmpty()
+                ? new ReleaseReply.NotOurs()
+                : new ReleaseReply.Released();
     }
 
     /** Keeps the fence of a name without a header: a header would stay forever. */
@@ -173,7 +186,7 @@ final class PermitVerbs {
         }
     }
 
-    /** Deletes the row of this owner token, even if its hold has ended. */
+    /** Deletes the rows of this owner token, even if its hold has ended. */
     private static void freeStored(OwnerToken owner, PermitTable rows, PermitTable.Locked locked) throws SQLException {
         for (int slot : locked.stored().keySet()) {
             Held hold = locked.stored().get(slot);
@@ -226,7 +239,7 @@ final class PermitVerbs {
             return null;
         }
         long fence = Math.min(Math.max(locked.set().fence() + 1, locked.now().wallMicros()), TokenRange.LIMIT - 1);
-        rows.free(slot);
+        freeStored(held.owner(), rows, locked);
         rows.write(locked.set().withFence(fence), locked);
         return held;
     }

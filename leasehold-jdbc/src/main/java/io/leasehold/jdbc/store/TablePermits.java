@@ -87,6 +87,11 @@ final class TablePermits implements StorePermits {
     }
 
     @Override
+    public boolean takesSeveral() {
+        return true;
+    }
+
+    @Override
     public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
         if (PermitTable.refusal(name) != null) {
             return CompletableFuture.completedFuture(Optional.empty());

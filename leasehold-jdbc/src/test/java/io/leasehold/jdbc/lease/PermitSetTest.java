@@ -9,7 +9,6 @@ import io.leasehold.jdbc.lease.LeaseRow.Held;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
-import java.util.OptionalInt;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Tag;
@@ -40,11 +39,23 @@ class PermitSetTest {
     @Test
     void anOwnerTokenHasTheSlotThatItHolds() {
         PermitSet set = setOf(3, 1);
-        assertThat(set.slotFor(owner("1"))).as("although slot 0 is free").hasValue(1);
-        assertThat(set.slotFor(owner("a"))).hasValue(0);
-        assertThat(setOf(3, 0, 1).slotFor(owner("a"))).hasValue(2);
-        assertThat(setOf(2, 0, 1).slotFor(owner("a"))).isEqualTo(OptionalInt.empty());
-        assertThat(setOf(2, 0, 1).slotOf(owner("a"))).isEqualTo(OptionalInt.empty());
+        assertThat(set.slotsFor(owner("1"), 1)).as("although slot 0 is free").containsExactly(1);
+        assertThat(set.slotsFor(owner("a"), 1)).containsExactly(0);
+        assertThat(setOf(3, 0, 1).slotsFor(owner("a"), 1)).containsExactly(2);
+        assertThat(setOf(2, 0, 1).slotsFor(owner("a"), 1)).isEmpty();
+        assertThat(setOf(2, 0, 1).slotsOf(owner("a"))).isEmpty();
+    }
+
+    @Test
+    void severalSlotsAreTheLowestFreeOnesOrNone() {
+        assertThat(setOf(5, 1).slotsFor(owner("a"), 3)).containsExactly(0, 2, 3);
+        assertThat(setOf(5, 1, 2, 3).slotsFor(owner("a"), 3)).as("two are free").isEmpty();
+        SortedMap<Integer, Held> own = new TreeMap<>();
+        own.put(1, held("a", 9_000));
+        own.put(3, held("a", 9_000));
+        PermitSet set = new PermitSet(5, 5, 5, 100, own);
+        assertThat(set.slotsFor(owner("a"), 2)).as("a second request").containsExactly(1, 3);
+        assertThat(set.slotsOf(owner("a"))).containsExactly(1, 3);
     }
 
     @Test
@@ -53,8 +64,8 @@ class PermitSetTest {
         assertThat(lower.version()).as("above those of clients").isEqualTo(1_001);
         assertThat(lower.changedTo(1).version()).isEqualTo(1_002);
         assertThat(lower.most()).as("the slots to be read").isEqualTo(3);
-        assertThat(lower.slotFor(owner("2"))).hasValue(2);
-        assertThat(lower.slotFor(owner("a"))).isEqualTo(OptionalInt.empty());
+        assertThat(lower.slotsFor(owner("2"), 1)).containsExactly(2);
+        assertThat(lower.slotsFor(owner("a"), 1)).isEmpty();
     }
 
     @Test

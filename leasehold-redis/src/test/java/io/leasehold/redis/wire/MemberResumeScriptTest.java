@@ -148,7 +148,9 @@ class MemberResumeScriptTest {
         assertThat(redis().pttl(bench.lock)).isBetween(1L, 9_000L);
         assertThat(vote(BOB, candidate + 5)).startsWith("stale");
         assertThat(vote(CAROL, candidate + 6)).startsWith("yes");
-        assertThat(bench.export(BOB, candidate + 5, TICKET, 0)).as("a late return").contains("not-ours");
+        assertThat(bench.export(BOB, candidate + 5, TICKET, 0))
+                .as("a late return")
+                .contains("not-ours");
     }
 
     @Test

@@ -103,7 +103,9 @@ class PermitScriptsTest {
     void severalSlotsAreTakenTogetherWithATokenEach() {
         acquire(5, "a");
         long first = next + 1;
-        assertThat(several(5, "b", 3, "")).containsSubsequence("yes", "1", "2", "3").hasSize(5);
+        assertThat(several(5, "b", 3, ""))
+                .containsSubsequence("yes", "1", "2", "3")
+                .hasSize(5);
         for (int i = 0; i < 3; i++) {
             assertThat(tokenOf(1 + i)).isEqualTo(Long.toString(first + i));
         }
@@ -134,7 +136,10 @@ class PermitScriptsTest {
         acquire(4, "a");
         acquire(4, "b");
         assertThat(several(4, "c", 3, HEARD)).startsWith("queued").contains("lock");
-        assertThat(queue(4, "d", HEARD)).as("one is free, but c waits before").startsWith("queued").contains("ahead");
+        assertThat(queue(4, "d", HEARD))
+                .as("one is free, but c waits before")
+                .startsWith("queued")
+                .contains("ahead");
         assertThat(acquire(4, "e")).startsWith("held");
         assertThat(release("a")).containsExactly("released");
         for (int slot : new int[] {0, 2, 3}) {
@@ -158,6 +163,24 @@ class PermitScriptsTest {
         assertThat(permits.change("2", "3")).containsExactly("changed");
         assertThat(queue(2, "c", HEARD)).contains("yes", "1");
         listener.close();
+    }
+
+    @Test
+    void severalSlotsEndTogether() {
+        several(3, "a", 3, "");
+        assertThat(permits.forceRelease("1", "another")).containsExactly("none");
+        assertThat(permits.forceRelease("1", "")).startsWith("removed");
+        assertThat(permits.renew("a", "1000")).containsExactly(0L, 1L, 0L);
+        next = Math.max(next, Long.parseLong(permits.get("fence")));
+        assertThat(several(3, "b", 3, "")).containsSubsequence("yes", "0", "1", "2");
+        assertThat(permits.releaseKey("b", Long.toString(++next))).containsExactly("released");
+        for (String slot : new String[] {"0", "1", "2"}) {
+            assertThat(permits.get(slot)).isEqualTo("-");
+        }
+        several(3, "c", 2, "");
+        endHold("0");
+        endHold("1");
+        assertThat(several(3, "d", 3, "")).containsSubsequence("yes", "0", "1", "2");
     }
 
     @Test

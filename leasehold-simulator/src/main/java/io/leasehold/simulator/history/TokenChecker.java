@@ -36,13 +36,12 @@ public final class TokenChecker {
     /**
      * The same, except for leases that were released by force before their holders knew that they held.
      *
-     * @param ttl not shorter than the ttl of any lease: none was asked for earlier than this before its first end
+     * @param ttl not shorter than the ttl of any lease: none was requested earlier than this before its first end
      */
     public static List<Violation> check(History history, Duration ttl) {
         List<Violation> violations = new ArrayList<>();
         history.spansByLock()
-                .forEach((lock, spans) ->
-                        check(lock, spans, history.forcedReleases(lock), ttl.toNanos(), violations));
+                .forEach((lock, spans) -> check(lock, spans, history.forcedReleases(lock), ttl.toNanos(), violations));
         return violations;
     }
 
@@ -73,12 +72,9 @@ public final class TokenChecker {
         }
     }
 
-    /** The first release by force after this lease was asked for; other leases may overtake its answer from then on. */
+    /** The first release by force after this lease was requested; other leases may overtake its answer from then on. */
     private static long firstForced(List<Long> forced, LeaseSpan span, long ttlNanos) {
         long askedAtNanos = span.firstUntilAtNanos() - ttlNanos;
-        return forced.stream()
-                .filter(at -> at - askedAtNanos >= 0)
-                .findFirst()
-                .orElse(Long.MAX_VALUE);
+        return forced.stream().filter(at -> at - askedAtNanos >= 0).findFirst().orElse(Long.MAX_VALUE);
     }
 }

@@ -107,8 +107,10 @@ final class CheckersTest {
         HistoryEvent forced = new HistoryEvent.Forced(20, "operator", "lock");
         List<HistoryEvent> overtaken =
                 List.of(acquired(22, "a", 9, 120), ended(25, "a", 9), forced, acquired(30, "b", 5, 110));
-        assertThat(TokenChecker.check(History.of(overtaken), Duration.ofNanos(100))).isEmpty();
-        assertThat(TokenChecker.check(History.of(overtaken), Duration.ofNanos(89))).hasSize(1);
+        assertThat(TokenChecker.check(History.of(overtaken), Duration.ofNanos(100)))
+                .isEmpty();
+        assertThat(TokenChecker.check(History.of(overtaken), Duration.ofNanos(89)))
+                .hasSize(1);
         assertThat(TokenChecker.check(History.of(overtaken))).hasSize(1);
     }
 

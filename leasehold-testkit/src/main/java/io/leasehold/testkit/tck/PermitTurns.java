@@ -32,7 +32,7 @@ final class PermitTurns {
         this.lastToken = new AtomicLongArray(count);
     }
 
-    /** One turn of a thread: takes what it wants, works, and gives it back. */
+    /** One turn of a thread: takes what it wants, works, and releases it. */
     private interface Turn {
         void take(Permits permits) throws InterruptedException;
     }

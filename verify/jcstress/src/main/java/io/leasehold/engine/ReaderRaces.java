@@ -3,7 +3,6 @@ package io.leasehold.engine;
 import io.leasehold.LeaseLostException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
 import org.openjdk.jcstress.annotations.Expect;
@@ -31,7 +30,6 @@ public final class ReaderRaces {
             return hold.shareExpected(null);
         }
 
-        @Nullable
         LeaseHandle join() {
             return hold.share(null);
         }
@@ -50,7 +48,7 @@ public final class ReaderRaces {
     public static class JoinAgainstLastRelease {
         private final SharedHold hold = new SharedHold();
         private final LeaseHandle last = hold.reader();
-        private @Nullable LeaseHandle joined;
+        private LeaseHandle joined;
 
         @Actor
         public void release() {
@@ -169,10 +167,11 @@ public final class ReaderRaces {
             r.r1 = lease != null ? 1 : isLost() ? 2 : 0;
             r.r2 = writer.told.get();
             r.r3 = lease != null && lease.isValid() ? 1 : 0;
+            boolean isBoth = lease != null && writer.keeper.cause() != null;
             if (lease != null) {
                 SharedHold.release(lease);
             }
-            r.r4 = writer.isLeft() ? 1 : 0;
+            r.r4 = isBoth || writer.isLeft() ? 1 : 0;
         }
 
         private boolean isLost() {

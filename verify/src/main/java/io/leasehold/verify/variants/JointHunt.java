@@ -139,7 +139,6 @@ public final class JointHunt {
                             "io.leasehold.quorum.ExportTallyTest",
                             "io.leasehold.quorum.QuorumRoundTicketsTest",
                             "io.leasehold.quorum.QuorumTicketTest",
-                            "io.leasehold.engine.LeaseExportTest",
                             "io.leasehold.redis.wire.MemberResumeScriptTest"))
                     .get();
         }
