@@ -49,12 +49,14 @@ class EtcdReadersTest {
                                 && op.getRequestPut().getValue().toStringUtf8().startsWith("reader:1:"));
     }
 
-    /** A transaction that puts the key of a writer that is there already. */
-    private static final Predicate<Object> MOVES = message -> message instanceof TxnRequest txn
-            && txn.getCompareList().stream().anyMatch(compare -> compare.getCreateRevision() > 0)
-            && txn.getSuccessList().stream()
-                    .anyMatch(op -> op.hasRequestPut()
-                            && op.getRequestPut().getValue().toStringUtf8().equals("late"));
+    /** Whether it is a transaction that puts the key of a writer that is there already. */
+    private static boolean moves(Object message) {
+        return message instanceof TxnRequest txn
+                && txn.getCompareList().stream().anyMatch(compare -> compare.getCreateRevision() > 0)
+                && txn.getSuccessList().stream()
+                        .anyMatch(op -> op.hasRequestPut()
+                                && op.getRequestPut().getValue().toStringUtf8().equals("late"));
+    }
 
     private static EtcdServer server;
     private static Client operator;
@@ -231,7 +233,7 @@ class EtcdReadersTest {
             OwnerToken writer = OwnerToken.draw(runtime);
             OwnerToken reader = OwnerToken.draw(runtime);
             answer(store.acquire(request(lock, writer)));
-            faults.next(MOVES, CallFaults.Fault.LATE);
+            faults.next(EtcdReadersTest::moves, CallFaults.Fault.LATE);
             assertThat(renew(store, lock, writer, TTL.multipliedBy(3))).isInstanceOf(RenewReply.Failed.class);
             assertThat(answer(store.downgrade(request(lock.asRead(), reader), writer)))
                     .isInstanceOf(AcquireReply.Granted.class);

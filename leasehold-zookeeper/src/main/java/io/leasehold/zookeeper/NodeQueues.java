@@ -27,7 +27,7 @@ final class NodeQueues {
         }
     }
 
-    /** The nodes that hold a lock, in their order, and the number of the others, which wait behind them. */
+    /** The nodes that hold a lock, in their order, and the names of the others, which wait behind them. */
     record Holders(List<Entry> holding, List<String> waiting) {}
 
     private final ZooKeeperUri uri;

@@ -221,7 +221,7 @@ final class ReaderStepsTest {
     @Test
     void aReaderWaitsForANodeThatDoesNotSayThatItIsAReaders() {
         for (String foreign :
-                List.of("", "host/2/y", "127.0.0.1", "reader:0:", "reader:7:" + owner().publicId() + ":x")) {
+                List.of("", "host/2/y", "127.0.0.1", "reader:0:", "reader:16:" + owner().publicId() + ":x")) {
             String node = plain(foreign);
             OwnerToken reader = queued(READ);
             ensemble.remove(node);
