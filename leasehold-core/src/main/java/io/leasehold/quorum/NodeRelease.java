@@ -224,14 +224,14 @@ final class NodeRelease {
         return over;
     }
 
-    /** Whether every node has answered: then no copy of a request of this owner token has an effect any more. */
-    synchronized boolean isAnsweredByAll() {
+    /** Whether a node was given up, so that the caller may repeat the release. */
+    synchronized boolean isGivenUpAtANode() {
         for (ReleaseReply reply : replies) {
-            if (reply == null || reply instanceof ReleaseReply.Failed) {
-                return false;
+            if (reply instanceof ReleaseReply.Failed failed && failed.kind() == FailureKind.PERMANENT) {
+                return true;
             }
         }
-        return true;
+        return false;
     }
 
     /** Whether a node that has not failed yet may still answer the first copy. */

@@ -442,10 +442,12 @@ final class QuorumSession {
         NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
         release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
         release.over().thenRun(() -> {
-            if (release.isAnsweredByAll()) {
+            if (release.isGivenUpAtANode()) {
+                // The caller may repeat the release: it must name the highest ballot again.
+                nodes.runtime().schedule(attempt.ttlNanos(), this::forget);
+            } else {
                 forget();
             }
-            // Otherwise the caller may repeat the release: it must name the highest ballot again. A sweep forgets it.
         });
     }
 

@@ -306,8 +306,7 @@ public interface ReadWriteTck extends SharesStore {
         TckBench.sleepUntil(start, Duration.ofMillis(700));
         // A store may keep a lock for a while longer than its ttl, but not for the ttl of a reader that has left.
         TckBench.until(
-                "the lock is free",
-                () -> store.acquire(name, store.owner(), LONG_TTL) instanceof AcquireReply.Granted);
+                "the lock is free", () -> store.acquire(name, store.owner(), LONG_TTL) instanceof AcquireReply.Granted);
     }
 
     /** At the store: a late request of a reader that has ended is not granted, nor one of a reader that was undone. */
