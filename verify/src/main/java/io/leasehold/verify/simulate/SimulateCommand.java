@@ -73,6 +73,10 @@ public final class SimulateCommand implements Callable<Integer> {
         ETCD,
         ZOOKEEPER;
 
+        boolean simulates(LeaseKind kind) {
+            return this == REDIS || kind == LeaseKind.LOCKS || (this != SQL && kind == LeaseKind.READERS);
+        }
+
         Seeds<?> seeds(LeaseKind kind) {
             return this == SQL
                     ? SqlSimulator.seeds()
@@ -98,8 +102,10 @@ public final class SimulateCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        if (store != Store.REDIS && kind != LeaseKind.LOCKS && spec != null) {
-            throw new ParameterException(spec.commandLine(), "--kind is for nodes of Redis, not for --store");
+        if (!store.simulates(kind) && spec != null) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--kind is for nodes of Redis; of the other stores, etcd and zookeeper also simulate readers");
         }
         if ((runs < 1 || (history && runs != 1)) && spec != null) {
             throw new ParameterException(
