@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,25 +31,16 @@ final class LeakWatchCostTest {
             nanos = Math.min(nanos, System.nanoTime() - startedAtNanos);
         }
         List<LeakWatch.Trace> kept = new ArrayList<>(LEASES);
-        long bytes = 0;
-        // What earlier tests of this JVM have left may be collected in between, and hide the cost.
-        for (int round = 0; round < 5 && bytes < 1; round++) {
-            kept.clear();
-            long before = live();
-            for (int i = 0; i < LEASES; i++) {
-                kept.add(watch.trace(handle, handle.state(), null));
-            }
-            bytes = (live() - before) / LEASES;
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long self = Thread.currentThread().getId();
+        long before = threads.getThreadAllocatedBytes(self);
+        for (int i = 0; i < LEASES; i++) {
+            kept.add(watch.trace(handle, handle.state(), null));
         }
+        long bytes = (threads.getThreadAllocatedBytes(self) - before) / LEASES;
 
         System.out.println("leak watch: " + bytes + " bytes and " + nanos / LEASES + " ns per lease");
         assertThat(kept).hasSize(LEASES);
         assertThat(bytes).isBetween(1L, 40L);
-    }
-
-    private static long live() {
-        System.gc();
-        System.gc();
-        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     }
 }
