@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The time that the watch for dropped leases adds to each lease; it is printed, not asserted. */
+/** The memory and the time that the watch for dropped leases adds to each lease; the time is printed, not asserted. */
 @Tag("quick")
 final class LeakWatchCostTest {
 
