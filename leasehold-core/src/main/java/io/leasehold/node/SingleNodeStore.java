@@ -300,7 +300,7 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
     private AcquireReply answer(Ballot ballot, long sentAtNanos, NodeReply reply) {
         long highest = ballot.tokens().last();
         if (reply instanceof NodeReply.Yes yes) {
-            if (ballot.request().name().isPermits() && yes.slots().size() != ballot.reserve()) {
+            if (ballot.request().names().get(0).isPermits() && yes.slots().size() != ballot.reserve()) {
                 return unusable(ballot, yes);
             }
             return new AcquireReply.Granted(

@@ -408,7 +408,8 @@ final class VerifiedMemberTest {
         VerifiedMember member = new VerifiedMember(plain, "a:1", true, true, Map.of(), CompletableFuture::new, runtime);
         for (Method method : LockNode.class.getMethods()) {
             boolean own = method.getName().equals("probe")
-                    || (method.getName().equals("acquire") && method.getParameterCount() == 2);
+                    || (method.getName().equals("acquire") && method.getParameterCount() == 2)
+                    || (method.getName().equals("resume") && method.getParameterCount() == 4);
             if (own) {
                 continue;
             }

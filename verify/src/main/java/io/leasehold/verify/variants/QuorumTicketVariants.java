@@ -109,14 +109,14 @@ final class QuorumTicketVariants {
                         "vote-begins-the-ttl-in-memory",
                         "a vote moves the end of the lock",
                         NODE,
-                        "before != null && step == LockNode.Resume.VOTE;",
-                        "false;"),
+                        "before != null && step == LockNode.Resume.VOTE ? before.endsAtNanos() :",
+                        ""),
                 new Variant(
                         "hold-keeps-the-claim-in-memory",
                         "the rest of the claim outlives a holder that resumes and crashes",
                         NODE,
-                        "before != null && step == LockNode.Resume.VOTE;",
-                        "before != null;"),
+                        "before != null && step == LockNode.Resume.VOTE ?",
+                        "before != null ?"),
                 new Variant(
                         "back-begins-the-claim-in-memory",
                         "a vote that is returned ends the lock",

@@ -122,7 +122,7 @@ final class TicketVariants {
                         "export-without-memory",
                         "a server without memory refuses an export",
                         EXPORT_SCRIPT,
-                        "('PEXPIRE', LOCK, digits(math.max(1, left)))",
+                        "('PEXPIRE', LOCK, left)",
                         "('PTTL', LOCK)"),
                 new Variant(
                         "resume-as-acquire",

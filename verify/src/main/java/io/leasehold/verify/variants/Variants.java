@@ -96,8 +96,11 @@ final class Variants {
                         "range-not-reserved",
                         "a grant stores only its first token",
                         NAME,
-                        "fence = ballot.tokens().last();",
-                        "fence = ballot.candidate();"),
+                        "            endsAtNanos = own.endsAtNanos();\n        }\n        held = new Held(request.owner(),"
+                                + " request.holderId(), ballot.candidate(), endsAtNanos);\n        fence ="
+                                + " ballot.tokens().last();",
+                        "            endsAtNanos = own.endsAtNanos();\n        }\n        held = new Held(request.owner(),"
+                                + " request.holderId(), ballot.candidate(), endsAtNanos);\n        fence = ballot.candidate();"),
                 new Variant(
                         "claim-not-renewed",
                         "a client that finds its own lock after a hand-over keeps the end of its claim",
@@ -144,8 +147,8 @@ final class Variants {
                         "undo-of-a-late-yes",
                         "a late vote for a won attempt is undone",
                         ROUND,
-                        "} else if (!held && (isYes || unknown[node])) {",
-                        "} else if (isYes || unknown[node]) {"),
+                        "} else if (!held && !resumes() && (isYes || unknown[node])) {",
+                        "} else if (!resumes() && (isYes || unknown[node])) {"),
                 new Variant(
                         "votes-of-any-ballot",
                         "a vote counts for another ballot than the one it answers",
