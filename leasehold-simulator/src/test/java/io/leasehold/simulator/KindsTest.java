@@ -6,6 +6,8 @@ import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
 import io.leasehold.node.PassingNode;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
@@ -57,6 +59,24 @@ final class KindsTest {
         List<SimulationResult> failed = wrong.run(1, RUNS).failed();
         assertThat(failed).isNotEmpty();
         assertThat(failed.get(0).kind()).isEqualTo("ticket");
+    }
+
+    @Test
+    void aRenewalThatRenewsNothingIsCaughtAsAnOverlapOfEachKind() {
+        for (LeaseKind kind : LeaseKind.values()) {
+            Simulator wrong = Simulator.over(node -> new PassingNode(node) {
+                        @Override
+                        public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+                            return CompletableFuture.completedFuture(new RenewReply(batch.items().stream()
+                                    .<RenewReply.Item>map(item -> new RenewReply.Renewed(0))
+                                    .toList()));
+                        }
+                    })
+                    .of(kind);
+            assertThat(wrong.run(1, 4 * RUNS).failed())
+                    .as("%s", kind)
+                    .anyMatch(failed -> failed.problems().stream().anyMatch(problem -> problem.startsWith("overlap")));
+        }
     }
 
     @Test
