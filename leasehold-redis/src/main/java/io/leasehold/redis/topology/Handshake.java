@@ -65,7 +65,7 @@ final class Handshake {
     CompletableFuture<Link> with(RedisUri server) {
         List<RedisConnection> made = new CopyOnWriteArrayList<>();
         return connected(() -> connecting.apply(server), made)
-                .thenCompose(first -> answered(() -> first(PlainCommand.INFO, first, runtime), "read INFO")
+                .thenCompose(first -> answered(() -> first(() -> first.ask(PlainCommand.INFO), runtime), "read INFO")
                         .thenCompose(info -> acknowledging(server, first, info, made)
                                 .thenApply(second -> checked(first, second, server, info))))
                 .whenComplete((link, error) -> {
@@ -111,17 +111,16 @@ final class Handshake {
     }
 
     /**
-     * Sends the first command of a connection, with retries. A handshake with a password may end on another thread; the
-     * driver then reports the connection a moment before it accepts commands.
+     * Asks the first question over a connection, with retries. A handshake with a password may end on another thread;
+     * the driver then reports the connection a moment before it accepts commands.
      */
-    static <T> CompletableFuture<T> first(PlainCommand<T> command, RedisConnection connection, LockRuntime runtime) {
-        return first(command, connection, FIRST_TRIES, runtime);
+    static <T> CompletableFuture<T> first(Supplier<CompletableFuture<T>> question, LockRuntime runtime) {
+        return first(question, FIRST_TRIES, runtime);
     }
 
     private static <T> CompletableFuture<T> first(
-            PlainCommand<T> command, RedisConnection connection, int tries, LockRuntime runtime) {
-        return connection
-                .ask(command)
+            Supplier<CompletableFuture<T>> question, int tries, LockRuntime runtime) {
+        return question.get()
                 .handle((answer, refusal) -> {
                     if (refusal == null || tries <= 1 || !RedisErrors.isNotConnected(refusal)) {
                         return refusal == null
@@ -130,7 +129,7 @@ final class Handshake {
                     }
                     CompletableFuture<Void> moment = new CompletableFuture<>();
                     runtime.schedule(FIRST_PAUSE_NANOS, () -> moment.complete(null));
-                    return moment.thenCompose(done -> first(command, connection, tries - 1, runtime));
+                    return moment.thenCompose(done -> first(question, tries - 1, runtime));
                 })
                 .thenCompose(next -> next);
     }
@@ -146,7 +145,8 @@ final class Handshake {
         }
         return connected(() -> driver.connect(server), made)
                 .thenCompose(second -> answered(
-                                () -> second.ask(PlainCommand.waitForReplicas(0, 1)), "wait for replicas (WAIT)")
+                                () -> first(() -> second.ask(PlainCommand.waitForReplicas(0, 1)), runtime),
+                                "wait for replicas (WAIT)")
                         .thenCompose(ready -> answered(() -> second.ask(PlainCommand.INFO), "read INFO"))
                         .thenApply(itsInfo -> {
                             if (!runId(itsInfo).equals(runId(info))) {

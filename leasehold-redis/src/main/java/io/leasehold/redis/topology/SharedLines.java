@@ -77,7 +77,7 @@ final class SharedLines {
     /** A refusal is an answer, too. */
     private static CompletableFuture<Boolean> answers(SharedConnection part, LockRuntime runtime) {
         return StepLimit.of(
-                        () -> Handshake.first(PlainCommand.info("server"), part, runtime),
+                        () -> Handshake.first(() -> part.ask(PlainCommand.info("server")), runtime),
                         ANSWER_NANOS,
                         () -> new StoreUnavailableException("a shared connection did not answer in time", null),
                         unwanted -> {},

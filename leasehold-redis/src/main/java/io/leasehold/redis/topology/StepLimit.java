@@ -60,7 +60,7 @@ final class StepLimit {
         CompletableFuture<T> answer = of(
                 () -> driver.connect(server).thenCompose(connection -> {
                     made.complete(connection);
-                    return question.apply(connection);
+                    return Handshake.first(() -> question.apply(connection), runtime);
                 }),
                 nanos,
                 late,

@@ -397,6 +397,19 @@ final class StillLinkTest {
     }
 
     @Test
+    void soIsTheConnectionThatWaitsForReplicas() {
+        CompletableFuture<Link> link = handshake(WAITS);
+        driver.made();
+        StillDriver.Connection second = new StillDriver.Connection();
+        second.takesNone = 1;
+        driver.asked.get(1).answer().complete(second);
+        runtime.advance(Duration.ofMillis(5));
+        second.answers("WAIT", 0L);
+        second.answers("INFO", StillDriver.MASTER);
+        assertThat(link).isCompleted();
+    }
+
+    @Test
     void anythingElseIsNotAskedAgain() {
         CompletableFuture<Link> link = handshake(HERE);
         driver.asked.get(0).answer().complete(connection);

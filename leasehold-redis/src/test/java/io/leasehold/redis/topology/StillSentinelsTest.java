@@ -102,6 +102,19 @@ final class StillSentinelsTest {
         assertThat(without.join().address()).isEqualTo("counted:6379");
     }
 
+    /** The driver may report a connection a moment before it accepts commands. */
+    @Test
+    void aSentinelWhoseConnectionTakesNoCommandYetIsAskedAgain() {
+        CompletableFuture<RedisUri> master = sentinels.locate();
+        StillDriver.Connection one = new StillDriver.Connection();
+        one.takesNone = 2;
+        driver.asked.get(0).answer().complete(one);
+        driver.fails(1);
+        runtime.advance(Duration.ofMillis(5));
+        names(one, "present", 5);
+        assertThat(master.join().address()).isEqualTo("present:6379");
+    }
+
     @Test
     void whoIsSilentIsWaitedForAMomentOnceAnotherHasAnswered() {
         CompletableFuture<RedisUri> master = sentinels.locate();
