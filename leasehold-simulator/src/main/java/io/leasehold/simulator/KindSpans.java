@@ -1,6 +1,7 @@
 package io.leasehold.simulator;
 
 import io.leasehold.simulator.history.HistoryEvent;
+import io.leasehold.simulator.history.LeaseText;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -64,7 +65,7 @@ final class KindSpans {
         Span span = new Span(process, lock, reads, token, nowNanos, untilNanos);
         spans.add(span);
         log.history.add(
-                new HistoryEvent.Acquired(nowNanos, process, reads ? lock + " (read)" : lock, token, untilNanos));
+                new HistoryEvent.Acquired(nowNanos, process, reads ? LeaseText.read(lock) : lock, token, untilNanos));
         return span;
     }
 

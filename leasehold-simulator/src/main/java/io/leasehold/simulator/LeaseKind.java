@@ -9,5 +9,10 @@ public enum LeaseKind {
     /** Permits: one, two or five of a name. */
     PERMITS,
     /** Leases that are exported, and resumed by the same or another process. */
-    TICKETS
+    TICKETS;
+
+    @Override
+    public String toString() {
+        return name().toLowerCase(java.util.Locale.ROOT);
+    }
 }

@@ -12,6 +12,8 @@ import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
 /** The harness itself works: it runs, judges, detects broken locks, and refuses invalid arguments. */
@@ -65,6 +67,25 @@ final class ChaosSmokeTest {
                 .contains("OWNER_AWARE=0 REENTRANT=0 FENCED=0 REENTRANT_FENCED=0")
                 .contains("checking=0 of");
         assertThat(outcome.exitCode()).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"readers", "permits", "tickets"})
+    void aShortRunOfEachKindFindsNothing(String kind) {
+        Outcome outcome = run(
+                "--kind", kind, "--minutes", "0.1", "--clients", "3", "--ttl", "1000", "--seed", "6", "--store", "sqlite");
+        assertThat(outcome.lines().get(0))
+                .startsWith("chaos sqlite " + kind)
+                .contains("overlaps=0, token regressions=0")
+                .contains("orphans and liveness=0")
+                .contains("checking=0 of");
+        assertThat(outcome.exitCode()).isZero();
+    }
+
+    @Test
+    void aKindThatAStoreDoesNotKeepIsRefused() {
+        assertThat(run("--kind", "tickets", "--store", "zk").exitCode()).isEqualTo(64);
+        assertThat(run("--kind", "permits", "--control").exitCode()).isEqualTo(64);
     }
 
     @Test

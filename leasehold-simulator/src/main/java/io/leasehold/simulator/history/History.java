@@ -75,8 +75,25 @@ public final class History {
         return events.stream().filter(HistoryEvent.Acquired.class::isInstance).count();
     }
 
-    /** The spans during which holders believed in their leases, by lock, ordered by their beginnings. */
+    /** The tokens of leases of this lock, not of its readers, that are above the one and below the other. */
+    public List<Long> tokensBetween(String lock, long above, long below) {
+        return events.stream()
+                .filter(HistoryEvent.Acquired.class::isInstance)
+                .map(HistoryEvent.Acquired.class::cast)
+                .filter(one -> one.lock().equals(lock) && one.token() > above && one.token() < below)
+                .map(HistoryEvent.Acquired::token)
+                .toList();
+    }
+
+    /** The spans of leases that exclude all others of their lock: {@link #allSpansByLock} without readers. */
     Map<String, List<LeaseSpan>> spansByLock() {
+        Map<String, List<LeaseSpan>> exclusive = allSpansByLock();
+        exclusive.keySet().removeIf(LeaseText::isRead);
+        return exclusive;
+    }
+
+    /** The spans during which holders believed in their leases, by lock, ordered by their beginnings. */
+    Map<String, List<LeaseSpan>> allSpansByLock() {
         Map<LeaseKey, LeaseSpan> open = new HashMap<>();
         List<LeaseSpan> all = new ArrayList<>();
         for (HistoryEvent event : events) {

@@ -31,7 +31,7 @@ public final class LeaseRecorder {
     public void acquired(Lease lease) {
         long at = clock.getAsLong();
         long until = at + lease.remainingValidity().toNanos();
-        sink.add(new HistoryEvent.Acquired(at, process, lease.lockName().text(), lease.fencingToken(), until));
+        sink.add(new HistoryEvent.Acquired(at, process, LeaseText.of(lease), lease.fencingToken(), until));
     }
 
     /**
@@ -45,19 +45,19 @@ public final class LeaseRecorder {
         if (remaining <= 0) {
             return false;
         }
-        sink.add(new HistoryEvent.Extended(at, process, lease.lockName().text(), lease.fencingToken(), at + remaining));
+        sink.add(new HistoryEvent.Extended(at, process, LeaseText.of(lease), lease.fencingToken(), at + remaining));
         return true;
     }
 
     /** Call this before the lease is released, or after its loss was reported. */
     public void ended(Lease lease, String how) {
         sink.add(new HistoryEvent.Ended(
-                clock.getAsLong(), process, lease.lockName().text(), lease.fencingToken(), how));
+                clock.getAsLong(), process, LeaseText.of(lease), lease.fencingToken(), how));
     }
 
     /** Call this when a release has returned. */
     public void released(Lease lease, ReleaseOutcome outcome) {
         sink.add(new HistoryEvent.Released(
-                clock.getAsLong(), process, lease.lockName().text(), lease.fencingToken(), outcome.name()));
+                clock.getAsLong(), process, LeaseText.of(lease), lease.fencingToken(), outcome.name()));
     }
 }

@@ -28,7 +28,7 @@ public enum MutexModel {
         this.fenced = fenced;
     }
 
-    /** The steps that this model does not allow. */
+    /** The steps that this model does not allow. It has no readers: see {@link ReadersChecker}. */
     public List<Violation> check(History history) {
         List<Violation> violations = new ArrayList<>(OverlapChecker.check(history));
         if (fenced) {
@@ -36,6 +36,9 @@ public enum MutexModel {
         }
         Map<String, Replay> replays = new HashMap<>();
         for (HistoryEvent event : history.events()) {
+            if (isOfReaders(event)) {
+                continue;
+            }
             if (event instanceof HistoryEvent.Acquired e) {
                 replay(replays, e.lock(), violations).acquired(e);
             } else if (event instanceof HistoryEvent.Extended e) {
@@ -49,6 +52,13 @@ public enum MutexModel {
             }
         }
         return violations;
+    }
+
+    private static boolean isOfReaders(HistoryEvent event) {
+        return event instanceof HistoryEvent.Acquired acquired && LeaseText.isRead(acquired.lock())
+                || event instanceof HistoryEvent.Extended extended && LeaseText.isRead(extended.lock())
+                || event instanceof HistoryEvent.Ended ended && LeaseText.isRead(ended.lock())
+                || event instanceof HistoryEvent.Released released && LeaseText.isRead(released.lock());
     }
 
     private static Replay replay(Map<String, Replay> replays, String lock, List<Violation> violations) {

@@ -1,12 +1,14 @@
 package io.leasehold.verify.chaos;
 
-import io.leasehold.Lease;
+import io.leasehold.Hold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.LockAdmin;
+import io.leasehold.simulator.LeaseKind;
 import io.leasehold.simulator.history.Violation;
+import io.leasehold.verify.client.ClientMain;
 import io.leasehold.verify.client.Names;
 import io.leasehold.verify.client.StoreAccess;
 import java.time.Duration;
@@ -16,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,7 +54,7 @@ final class ChaosAftermath {
                 boolean stays =
                         left.stream().anyMatch(lock -> lock.name().text().equals(name));
                 Duration most = stays ? plan.ttl().plusSeconds(1) : PATIENCE;
-                if (!isGranted(client, name, most)) {
+                if (!isGranted(client, plan.kind(), name, most)) {
                     violations.add(new Violation(
                             name, "liveness: not granted within " + most + " when all clients had ended"));
                 }
@@ -82,7 +85,7 @@ final class ChaosAftermath {
             TimeUnit.NANOSECONDS.sleep(StoreKind.RETENTION.toNanos());
             try (StoreAccess.Opened opened =
                     retried(() -> plan.access(uri, 0).connect(LockOptions.defaults(), "sweep"))) {
-                isGranted(opened.client(), "sweep", PATIENCE);
+                isGranted(opened.client(), LeaseKind.LOCKS, "sweep", PATIENCE);
                 // Housekeeping comes after all requests of a client, and ends with it.
                 List<String> left = leftWithin(SWEEP_PATIENCE, remains);
                 if (left.isEmpty() || System.nanoTime() - start > GONE_PATIENCE.toNanos()) {
@@ -117,12 +120,20 @@ final class ChaosAftermath {
         }
     }
 
-    /** A busy machine may exceed a node timeout; that is not a refusal. */
-    private static boolean isGranted(LockClient client, String name, Duration most) throws InterruptedException {
+    /**
+     * Whether the lock, or all permits of the name, are granted. A busy machine may exceed a node timeout; that is not a
+     * refusal.
+     */
+    private static boolean isGranted(LockClient client, LeaseKind kind, String name, Duration most)
+            throws InterruptedException {
         long start = System.nanoTime();
         while (true) {
-            try (Lease lease = client.named(name).tryAcquire(most)) {
-                return lease != null;
+            try {
+                return kind == LeaseKind.PERMITS
+                        ? isReleased(client.permits(name, ClientMain.PERMITS)
+                                .several(ClientMain.PERMITS)
+                                .tryAcquire(most))
+                        : isReleased(client.named(name).tryAcquire(most));
             } catch (LockStoreException e) {
                 if (System.nanoTime() - start > most.toNanos()) {
                     LOG.warn("{} is not granted", name, e);
@@ -130,6 +141,14 @@ final class ChaosAftermath {
                 }
             }
         }
+    }
+
+    private static boolean isReleased(@Nullable Hold granted) {
+        if (granted == null) {
+            return false;
+        }
+        granted.close();
+        return true;
     }
 
     private static boolean usesOurKeys(ChaosPlan plan) {

@@ -1,5 +1,6 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.simulator.LeaseKind;
 import io.leasehold.verify.client.ControlKind;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -45,6 +46,12 @@ public final class ChaosCommand implements Callable<Integer> {
             description =
                     "redis, redlock (5 nodes), sentinel, cluster, sqlite, postgresql, mariadb, zk or etcd. Default: redis")
     private StoreKind store = StoreKind.REDIS;
+
+    @Option(
+            names = "--kind",
+            paramLabel = "KIND",
+            description = "locks, readers, permits or tickets. Default: locks")
+    private LeaseKind kind = LeaseKind.LOCKS;
 
     @Option(names = "--seed", paramLabel = "N", description = "Determines the faults. Default: the clock")
     private long seed = System.currentTimeMillis();
@@ -104,9 +111,12 @@ public final class ChaosCommand implements Callable<Integer> {
         refuseUnless(
                 control == null || store == needed,
                 "--control " + control + " is a lock in " + needed + "; name that with --store");
+        refuseUnless(control == null || kind == LeaseKind.LOCKS, "--control " + control + " is a lock, not " + kind);
+        refuseUnless(store.keeps(kind), store + " keeps no " + kind);
         refuseUnless(control == null || ledger == null, "--ledger is for the lock under test, not for a --control");
         ChaosPlan plan = new ChaosPlan(
                 store,
+                kind,
                 Duration.ofMillis((long) (minutes * 60_000)),
                 seed,
                 clients,
@@ -119,7 +129,7 @@ public final class ChaosCommand implements Callable<Integer> {
         Verdict verdict = ChaosRun.run(plan);
         verdict.violations().stream().limit(20).forEach(System.err::println);
         if (ledger != null) {
-            System.err.println(Ledger.add(ledger, store.toString(), verdict.figures()));
+            System.err.println(Ledger.add(ledger, store + (kind == LeaseKind.LOCKS ? "" : " " + kind), verdict.figures()));
         }
         System.out.println(verdict.line());
         return verdict.exitCode();

@@ -1,5 +1,6 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.simulator.LeaseKind;
 import io.leasehold.verify.client.ControlKind;
 import io.leasehold.verify.client.StoreAccess;
 import java.nio.file.Path;
@@ -11,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * The parameters of a run.
  *
  * @param store the store under test
+ * @param kind the kind of lease
  * @param duration the length of the run
  * @param seed determines the faults and their times
  * @param clients the number of client JVMs
@@ -23,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 record ChaosPlan(
         StoreKind store,
+        LeaseKind kind,
         Duration duration,
         long seed,
         int clients,
@@ -38,7 +41,8 @@ record ChaosPlan(
 
     /** The number of locks that are idle in between. */
     int coolLocks() {
-        return control == null && store.usesManyNames() ? locks * COOL_NAMES : 0;
+        boolean many = store.usesManyNames() || kind != LeaseKind.LOCKS;
+        return control == null && many ? locks * COOL_NAMES : 0;
     }
 
     /** The way in which a client reaches the store. */

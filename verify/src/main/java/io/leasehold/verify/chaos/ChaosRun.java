@@ -16,6 +16,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
+import io.leasehold.verify.client.TicketFiles;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,6 +55,11 @@ final class ChaosRun {
         return verdict;
     }
 
+    /** The directory in which the client processes share tickets. */
+    static Path tickets(Path directory) {
+        return directory.resolve("tickets");
+    }
+
     private Verdict start() throws Exception {
         Path resourceHistory = directory.resolve("resource.history");
         ChildJvm resource = ChildJvm.of(ResourceMain.class)
@@ -66,6 +72,7 @@ final class ChaosRun {
         if (servers != null) {
             started.push(servers);
         }
+        Files.createDirectories(tickets(directory));
         Remains remains = servers == null || plan.control() != null ? Remains.UNSEEN : servers.remains();
         remains.prepare();
         List<ClientSlot> clients = startClients(servers, port);
@@ -85,8 +92,12 @@ final class ChaosRun {
             client.histories().stream().filter(Files::exists).forEach(histories::add);
         }
         left.addAll(ChaosAftermath.check(plan, uri(servers, servers == null ? List.of() : servers.ports()), remains));
+        History history = History.read(histories);
+        if (!plan.store().isBestEffort()) {
+            left.addAll(new TicketFiles(tickets(directory)).check(history::tokensBetween));
+        }
         String store = servers == null ? "sqlite" : servers.name();
-        return Verdict.of(plan, store, faults, remains.removed(), History.read(histories), left);
+        return Verdict.of(plan, store, faults, remains.removed(), history, left);
     }
 
     private @Nullable ServerGroup servers() throws InterruptedException {
@@ -104,6 +115,12 @@ final class ChaosRun {
     }
 
     private String uri(@Nullable ServerGroup servers, List<Integer> ports) {
+        String uri = plainUri(servers, ports);
+        String option = plan.store().option(plan.kind());
+        return option.isEmpty() ? uri : uri + (uri.contains("?") ? "&" : "?") + option;
+    }
+
+    private String plainUri(@Nullable ServerGroup servers, List<Integer> ports) {
         if (servers == null) {
             return "sqlite:" + directory.resolve("locks.db");
         }

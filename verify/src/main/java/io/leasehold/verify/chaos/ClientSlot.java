@@ -65,7 +65,9 @@ final class ClientSlot implements AutoCloseable {
                                 ? ClientMain.LEASE
                                 : plan.control().name(),
                         Integer.toString(plan.updates()),
-                        Integer.toString(plan.coolLocks()))
+                        Integer.toString(plan.coolLocks()),
+                        plan.kind().name(),
+                        ChaosRun.tickets(directory).toString())
                 .start();
     }
 

@@ -1,5 +1,6 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.simulator.LeaseKind;
 import io.leasehold.verify.client.ControlKind;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -101,6 +102,7 @@ public final class ControlsCommand implements Callable<Integer> {
     private ChaosPlan plan(ControlKind control, long ofSeed) {
         return new ChaosPlan(
                 control.needsQuorum() ? StoreKind.REDLOCK : StoreKind.REDIS,
+                LeaseKind.LOCKS,
                 Duration.ofMillis((long) (minutes * 60_000)),
                 ofSeed,
                 clients,

@@ -1,5 +1,6 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.simulator.LeaseKind;
 import java.time.Duration;
 
 /** The stores of the runs. */
@@ -29,6 +30,21 @@ public enum StoreKind {
     /** Whether a fail-over may lose acknowledged writes, so that only the checking resource is guaranteed. */
     boolean isBestEffort() {
         return this == SENTINEL || this == CLUSTER;
+    }
+
+    /** Whether clients can have leases of this kind. */
+    boolean keeps(LeaseKind kind) {
+        return switch (kind) {
+            case LOCKS, PERMITS -> true;
+            case READERS -> this != REDLOCK;
+            case TICKETS -> this != ZK;
+        };
+    }
+
+    /** The option in the URI without which these queues keep only locks and permits. */
+    String option(LeaseKind kind) {
+        boolean readers = kind == LeaseKind.READERS || kind == LeaseKind.TICKETS;
+        return readers && (this == ZK || this == ETCD) ? "readers=true" : "";
     }
 
     /**

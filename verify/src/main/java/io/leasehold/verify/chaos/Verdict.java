@@ -1,9 +1,12 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.simulator.LeaseKind;
 import io.leasehold.simulator.history.History;
 import io.leasehold.simulator.history.LostUpdateChecker;
 import io.leasehold.simulator.history.MutexModel;
 import io.leasehold.simulator.history.OverlapChecker;
+import io.leasehold.simulator.history.ReadersChecker;
+import io.leasehold.simulator.history.StableReadChecker;
 import io.leasehold.simulator.history.TokenChecker;
 import io.leasehold.simulator.history.Violation;
 import java.util.ArrayList;
@@ -39,13 +42,16 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
             List<Violation> aftermath) {
         List<Violation> overlaps = OverlapChecker.check(history);
         List<Violation> regressions = TokenChecker.check(history);
+        List<Violation> readers = ReadersChecker.check(history);
         List<LostUpdateChecker.Result> updates = LostUpdateChecker.check(history);
         List<Violation> violations = new ArrayList<>(aftermath);
         boolean exclusion = !plan.store().isBestEffort();
         if (exclusion) {
             violations.addAll(overlaps);
             violations.addAll(regressions);
+            violations.addAll(readers);
         }
+        violations.addAll(StableReadChecker.check(history, CHECKING));
         for (LostUpdateChecker.Result result : updates) {
             if (result.resource().startsWith(CHECKING) && result.lost() > 0) {
                 violations.add(new Violation(result.resource(), result.lost() + " acknowledged updates were lost"));
@@ -66,9 +72,10 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
                 acknowledged(updates, NAIVE),
                 lost(updates, NAIVE),
                 violations.size());
+        boolean withReaders = plan.kind() == LeaseKind.READERS;
         String broken = (exclusion ? "" : "best effort: ") + "overlaps=" + overlaps.size() + ", token regressions="
-                + regressions.size() + ", models " + models + ", orphans and liveness=" + aftermath.size();
-        String line = "chaos " + store + (plan.control() == null ? "" : " CONTROL (" + plan.control() + ")") + ": seed "
+                + regressions.size() + (withReaders ? ", readers and writers=" + readers.size() : "") + ", models " + models + ", orphans and liveness=" + aftermath.size();
+        String line = "chaos " + store + (plan.kind() == LeaseKind.LOCKS ? "" : " " + plan.kind()) + (plan.control() == null ? "" : " CONTROL (" + plan.control() + ")") + ": seed "
                 + plan.seed()
                 + ", "
                 + plan.duration().toSeconds() + " s, " + plan.clients() + " clients, " + plan.locks() + " locks, ttl "

@@ -1,5 +1,6 @@
 package io.leasehold.verify.client;
 
+import io.leasehold.simulator.LeaseKind;
 import io.leasehold.simulator.history.HistoryFile;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -24,6 +25,9 @@ public final class ClientMain {
     /** The lock under test; every other kind is a {@link ControlKind}. */
     public static final String LEASE = "lease";
 
+    /** The number of permits of a name. */
+    public static final int PERMITS = 2;
+
     /** If names come and go, several threads of a process request them, and some are interrupted while they wait. */
     private static final int THREADS = 3;
 
@@ -38,7 +42,7 @@ public final class ClientMain {
 
     /**
      * Arguments: name, seed, resource port, history file, number of locks, ttl in ms, kind of lock, updates per hold,
-     * number of idle locks.
+     * number of idle locks, kind of lease, directory of tickets.
      */
     public static void main(String[] args) throws IOException, InterruptedException {
         String name = args[0];
@@ -47,7 +51,7 @@ public final class ClientMain {
         HistoryFile history = HistoryFile.append(Path.of(args[3]));
         Contender contender = null;
         while (contender == null) {
-            contender = connect(args[6], access, ttl, name, history);
+            contender = connect(args, access, ttl, name, history);
         }
         try (Contender closing = contender) {
             ClientMain client = new ClientMain(args);
@@ -74,12 +78,12 @@ public final class ClientMain {
 
     private List<Thread> startOthers(Contender contender, String name) {
         List<Thread> others = new ArrayList<>();
-        if (contender instanceof LeaseContender first && Integer.parseInt(args[8]) > 0) {
-            List<LeaseContender> all = new ArrayList<>(List.of(first));
+        if (contender instanceof SharedContender first && Integer.parseInt(args[8]) > 0) {
+            List<SharedContender> all = new ArrayList<>(List.of(first));
             for (int i = 1; i < THREADS; i++) {
                 int number = i;
                 String process = name + "/" + number;
-                LeaseContender beside = first.beside(process);
+                SharedContender beside = first.beside(process);
                 all.add(beside);
                 Thread thread = new Thread(() -> workOrEnd(beside, process, number), process);
                 thread.start();
@@ -101,7 +105,7 @@ public final class ClientMain {
         }
     }
 
-    private static void interruptAtRandom(List<LeaseContender> contenders) {
+    private static void interruptAtRandom(List<SharedContender> contenders) {
         SplittableRandom random = new SplittableRandom();
         try {
             while (true) {
@@ -115,13 +119,18 @@ public final class ClientMain {
 
     /** Connects. Returns null if the network is down at the moment, which these processes must survive. */
     private static @org.jspecify.annotations.Nullable Contender connect(
-            String kind, StoreAccess access, Duration ttl, String name, HistoryFile history)
+            String[] args, StoreAccess access, Duration ttl, String name, HistoryFile history)
             throws InterruptedException {
         try {
-            if (kind.equals(LEASE)) {
+            LeaseKind kind = LeaseKind.valueOf(args[9]);
+            if (args[6].equals(LEASE) && kind == LeaseKind.LOCKS) {
                 return new LeaseContender(access, ttl, name, history);
+            } else if (args[6].equals(LEASE)) {
+                TicketFiles tickets = new TicketFiles(Path.of(args[10]));
+                StoreAccess.Opened opened = access.connect(LeaseContender.options(ttl), "chaos");
+                return new KindContender(kind, opened, tickets, name, history);
             }
-            ControlKind control = ControlKind.valueOf(kind);
+            ControlKind control = ControlKind.valueOf(args[6]);
             return switch (control) {
                 case QUORUM_WITHOUT_BALLOT -> new UnballotedQuorum(access.uri(), ttl, name, history);
                 case REDISSON -> new RedissonContender(access.uri(), ttl, name, history);

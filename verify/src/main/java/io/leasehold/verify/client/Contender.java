@@ -27,7 +27,23 @@ interface Contender extends AutoCloseable {
         /** Whether the holder may continue. */
         boolean stillHolds();
 
+        /** Whether the holder may only read the resource. */
+        default boolean onlyReads() {
+            return false;
+        }
+
+        /** The resource that it protects; by default that of the lock. */
+        default String resource(String lock) {
+            return lock;
+        }
+
         /** Releases it. */
         void release();
+
+        /** Ends it, in most cases by a release; returns the hold that takes its place, or null. */
+        default @Nullable Held leave() {
+            release();
+            return null;
+        }
     }
 }

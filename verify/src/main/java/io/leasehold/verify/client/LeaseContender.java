@@ -13,26 +13,30 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** The lock under test. */
-final class LeaseContender implements Contender {
+final class LeaseContender implements SharedContender {
 
     private final StoreAccess.Opened opened;
     private final LockClient client;
     private final LeaseRecorder recorder;
     private final String process;
     private final HistorySink sink;
+    private final InterruptedWaits waits = new InterruptedWaits();
     private long attempts;
-    private @Nullable Thread waiting;
 
     LeaseContender(StoreAccess access, Duration ttl, String process, HistorySink sink) {
         this.process = process;
         this.sink = sink;
-        LockOptions options = LockOptions.defaults()
+        opened = access.connect(options(ttl), "chaos");
+        client = opened.client();
+        recorder = new LeaseRecorder(sink, process, System::nanoTime);
+    }
+
+    /** The options of clients in these runs. */
+    static LockOptions options(Duration ttl) {
+        return LockOptions.defaults()
                 .ttl(ttl)
                 .recheck(Duration.ofMillis(500))
                 .retry(Backoff.exponential(Duration.ofMillis(5), Duration.ofMillis(200)));
-        opened = access.connect(options, "chaos");
-        client = opened.client();
-        recorder = new LeaseRecorder(sink, process, System::nanoTime);
     }
 
     /** Creates a contender for another thread of the same process. */
@@ -44,47 +48,19 @@ final class LeaseContender implements Contender {
         this.recorder = new LeaseRecorder(sink, process, System::nanoTime);
     }
 
-    /** Creates a contender for another thread of this process, which shares the client; it must not be closed. */
-    LeaseContender beside(String ofProcess) {
+    @Override
+    public LeaseContender beside(String ofProcess) {
         return new LeaseContender(opened, ofProcess, sink);
     }
 
-    /** Interrupts the thread that is waiting for a lock, if any. */
-    synchronized void interrupt() {
-        if (waiting != null) {
-            waiting.interrupt();
-        }
-    }
-
-    private synchronized void waits(@Nullable Thread thread) {
-        waiting = thread;
-    }
-
-    private interface Waiting<T> {
-        @Nullable
-        T get() throws InterruptedException;
-    }
-
-    /**
-     * Runs an attempt that may be interrupted. Interrupts must happen only here: an interrupt while the history is
-     * written would close its file.
-     */
-    private <T> @Nullable T interruptibly(Waiting<T> attempt) {
-        waits(Thread.currentThread());
-        try {
-            return attempt.get();
-        } catch (InterruptedException e) {
-            // Treated like the end of the patience; this thread continues.
-            return null;
-        } finally {
-            waits(null);
-            Thread.interrupted();
-        }
+    @Override
+    public void interrupt() {
+        waits.interrupt();
     }
 
     @Override
     public @Nullable Held acquireBoth(String lock, String other, Duration patience) {
-        MultiLease lease = interruptibly(() -> client.all(lock, other).tryAcquire(patience));
+        MultiLease lease = waits.during(() -> client.all(lock, other).tryAcquire(patience));
         return lease == null ? null : MultiHeld.acquired(lease, lock, process, sink);
     }
 
@@ -92,11 +68,11 @@ final class LeaseContender implements Contender {
     public @Nullable Held acquire(String lock, Duration patience) {
         if (++attempts % 4 == 0) {
             ReentrantLockView view = client.named(lock).asReentrantLock();
-            return Boolean.TRUE.equals(interruptibly(() -> view.tryLock(patience.toMillis(), TimeUnit.MILLISECONDS)))
+            return Boolean.TRUE.equals(waits.during(() -> view.tryLock(patience.toMillis(), TimeUnit.MILLISECONDS)))
                     ? ReentrantHeld.entered(view, lock, process, sink)
                     : null;
         }
-        Lease lease = interruptibly(() -> client.named(lock).tryAcquire(patience));
+        Lease lease = waits.during(() -> client.named(lock).tryAcquire(patience));
         if (lease == null) {
             return null;
         }

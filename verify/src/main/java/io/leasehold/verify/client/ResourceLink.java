@@ -28,6 +28,11 @@ final class ResourceLink implements AutoCloseable {
         return ask("READ " + counter + " " + token);
     }
 
+    /** The same for a holder that only reads. */
+    OptionalLong look(String counter, long token) throws IOException {
+        return ask("LOOK " + counter + " " + token);
+    }
+
     /** Whether the resource acknowledged the update. */
     boolean write(String counter, long token, long value) throws IOException {
         return ask("WRITE " + counter + " " + token + " " + value).isPresent();

@@ -6,6 +6,7 @@ import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,6 +19,7 @@ final class Worker {
     private static final int RARELY = 40;
     private static final int OFTEN = 5;
     private static final int MAX_IN_BURST = 10;
+    private static final String CHECKING = "checking/";
 
     private final Contender contender;
     private final ResourceLink resource;
@@ -62,7 +64,7 @@ final class Worker {
     }
 
     private void takeTurn(String lock) throws IOException, InterruptedException {
-        Contender.Held held;
+        Contender.@Nullable Held held;
         try {
             held = acquire(lock);
         } catch (RuntimeException e) {
@@ -71,17 +73,19 @@ final class Worker {
             TimeUnit.MILLISECONDS.sleep(20);
             return;
         }
-        if (held != null) {
+        while (held != null) {
+            Contender.Held next = null;
             try {
-                use(held, lock);
+                use(held, held.resource(lock));
             } finally {
-                held.release();
+                next = held.leave();
             }
+            held = next;
         }
     }
 
     /** With many names: sometimes with little patience, sometimes two locks at once. */
-    private Contender.@org.jspecify.annotations.Nullable Held acquire(String lock) throws InterruptedException {
+    private Contender.@Nullable Held acquire(String lock) throws InterruptedException {
         Duration patience = names.areMany() && random.nextInt(4) == 0
                 ? Duration.ofMillis(random.nextInt(LITTLE_PATIENCE_MILLIS))
                 : PATIENCE;
@@ -94,9 +98,13 @@ final class Worker {
      * pause between the check and the write.
      */
     private void use(Contender.Held held, String lock) throws IOException, InterruptedException {
+        if (held.onlyReads()) {
+            look(held, lock);
+            return;
+        }
         int most = Names.isHot(lock) ? updates : 1;
         for (int update = 0; update < most && !stopping.getAsBoolean(); update++) {
-            OptionalLong checking = resource.read("checking/" + lock, held.token());
+            OptionalLong checking = resource.read(CHECKING + lock, held.token());
             OptionalLong naive = resource.read("naive/" + lock, held.token());
             if (checking.isEmpty() || (update % 16 == 0 && !held.stillHolds())) {
                 return;
@@ -104,9 +112,20 @@ final class Worker {
             if (update == 0) {
                 think(lock);
             }
-            resource.write("checking/" + lock, held.token(), checking.getAsLong() + 1);
+            resource.write(CHECKING + lock, held.token(), checking.getAsLong() + 1);
             if (naive.isPresent()) {
                 resource.write("naive/" + lock, held.token(), naive.getAsLong() + 1);
+            }
+        }
+        held.stillHolds();
+    }
+
+    /** Reads the value twice, with some time in between: a checker compares the two. */
+    private void look(Contender.Held held, String lock) throws IOException, InterruptedException {
+        if (resource.look(CHECKING + lock, held.token()).isPresent()) {
+            think(lock);
+            if (held.stillHolds()) {
+                resource.look(CHECKING + lock, held.token());
             }
         }
         held.stillHolds();

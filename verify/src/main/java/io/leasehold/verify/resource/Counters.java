@@ -1,5 +1,7 @@
 package io.leasehold.verify.resource;
 
+import io.leasehold.fencing.Access;
+import io.leasehold.fencing.TokenPair;
 import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.simulator.history.HistorySink;
 import java.util.HashMap;
@@ -8,7 +10,7 @@ import java.util.function.LongSupplier;
 
 /**
  * Counters that are read and overwritten. Those whose names begin with {@code checking/} register the fencing token at
- * first contact, reads included, and refuse smaller ones than the largest seen; all others accept everything.
+ * first contact, reads included, and refuse stale ones by the rule of {@link TokenPair}; all others accept everything.
  *
  * <p>Guarded by {@code this}; the history is written inside, so that it has the order of events.
  */
@@ -28,7 +30,7 @@ final class Counters {
 
     private static final class Counter {
         private long value;
-        private long largestToken;
+        private TokenPair tokens = TokenPair.NONE;
     }
 
     /**
@@ -39,16 +41,21 @@ final class Counters {
      */
     record Answer(boolean accepted, long value) {}
 
-    synchronized Answer read(String name, long token) {
+    /**
+     * Reads a counter.
+     *
+     * @param kind that of the lease: the holder of an exclusive one is a writer also when it reads
+     */
+    synchronized Answer read(String name, long token, Access kind) {
         Counter counter = counters.computeIfAbsent(name, n -> new Counter());
-        boolean accepted = admits(name, counter, token);
+        boolean accepted = admits(name, counter, token, kind);
         log(name, HistoryEvent.Access.READ, token, counter.value, accepted);
         return new Answer(accepted, counter.value);
     }
 
     synchronized Answer write(String name, long token, long value) {
         Counter counter = counters.computeIfAbsent(name, n -> new Counter());
-        boolean accepted = admits(name, counter, token);
+        boolean accepted = admits(name, counter, token, Access.WRITE);
         log(name, HistoryEvent.Access.WRITE, token, value, accepted);
         if (accepted) {
             counter.value = value;
@@ -56,14 +63,14 @@ final class Counters {
         return new Answer(accepted, counter.value);
     }
 
-    private static boolean admits(String name, Counter counter, long token) {
+    private static boolean admits(String name, Counter counter, long token, Access kind) {
         if (!name.startsWith(CHECKING)) {
             return true;
         }
-        if (token < counter.largestToken) {
+        if (token < counter.tokens.floor(kind)) {
             return false;
         }
-        counter.largestToken = token;
+        counter.tokens = counter.tokens.after(token, kind);
         return true;
     }
 

@@ -1,5 +1,6 @@
 package io.leasehold.verify.resource;
 
+import io.leasehold.fencing.Access;
 import io.leasehold.simulator.history.HistoryFile;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -15,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The protected resource as a separate process: lines over TCP on 127.0.0.1, {@code READ counter token} and {@code
- * WRITE counter token value}, answered with {@code OK value} or {@code REFUSED value}.
+ * The protected resource as a separate process: lines over TCP on 127.0.0.1, {@code LOOK counter token} by holders that only read,
+ * {@code READ counter token} and {@code WRITE counter token value} by others, answered with {@code OK value} or {@code REFUSED value}.
  *
  * <p>Prints {@code PORT n} when it is ready; ends when its standard input closes.
  */
@@ -65,12 +66,15 @@ public final class ResourceMain {
             Writer out = new java.io.OutputStreamWriter(socket.getOutputStream(), StandardCharsets.UTF_8);
             for (String line; (line = in.readLine()) != null; ) {
                 StringTokenizer words = new StringTokenizer(line);
-                boolean write = words.nextToken().equals("WRITE");
+                String verb = words.nextToken();
                 String counter = words.nextToken();
                 long token = Long.parseLong(words.nextToken());
-                Counters.Answer answer = write
-                        ? counters.write(counter, token, Long.parseLong(words.nextToken()))
-                        : counters.read(counter, token);
+                Counters.Answer answer =
+                        switch (verb) {
+                            case "WRITE" -> counters.write(counter, token, Long.parseLong(words.nextToken()));
+                            case "READ" -> counters.read(counter, token, Access.WRITE);
+                            default -> counters.read(counter, token, Access.READ);
+                        };
                 out.write((answer.accepted() ? "OK " : "REFUSED ") + answer.value() + "\n");
                 out.flush();
             }
