@@ -74,7 +74,7 @@ final class ChaosRun {
         }
         Files.createDirectories(tickets(directory));
         Remains remains = servers == null || plan.control() != null ? Remains.UNSEEN : servers.remains();
-        remains.prepare();
+        remains.prepare(plan.kind());
         List<ClientSlot> clients = startClients(servers, port);
         FaultDriver driver =
                 new FaultDriver(clients, servers, plan.faults(), plan.ttl(), new SplittableRandom(plan.seed()), faults);

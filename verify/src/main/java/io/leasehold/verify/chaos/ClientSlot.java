@@ -101,7 +101,8 @@ final class ClientSlot implements AutoCloseable {
         child = start();
     }
 
-    private record Held(String lock, long token) {}
+    /** Readers of one process share a hold of the store, and so its token. */
+    private record Held(String process, String lock, long token) {}
 
     /**
      * A dead process believes in nothing: its beliefs ended with it. A store that notices the death may grant its locks
@@ -114,9 +115,9 @@ final class ClientSlot implements AutoCloseable {
         for (HistoryEvent event : History.read(written).events()) {
             lastNanos = Math.max(lastNanos, event.atNanos());
             if (event instanceof HistoryEvent.Acquired acquired) {
-                open.put(new Held(acquired.lock(), acquired.token()), acquired);
+                open.put(new Held(acquired.process(), acquired.lock(), acquired.token()), acquired);
             } else if (event instanceof HistoryEvent.Ended ended) {
-                open.remove(new Held(ended.lock(), ended.token()));
+                open.remove(new Held(ended.process(), ended.lock(), ended.token()));
             }
         }
         if (open.isEmpty()) {

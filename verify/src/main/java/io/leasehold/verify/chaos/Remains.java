@@ -1,5 +1,6 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.simulator.LeaseKind;
 import java.util.List;
 import java.util.OptionalLong;
 
@@ -9,8 +10,8 @@ interface Remains {
     /** Reads nothing. */
     Remains UNSEEN = new Remains() {};
 
-    /** Called before the clients start. */
-    default void prepare() throws Exception {}
+    /** Called before the clients start, with the kind of their leases. */
+    default void prepare(LeaseKind kind) throws Exception {}
 
     /** Called when all clients have ended: returns their remains that should have gone. */
     default List<String> left() throws Exception {

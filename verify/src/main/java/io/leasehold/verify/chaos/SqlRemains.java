@@ -1,6 +1,7 @@
 package io.leasehold.verify.chaos;
 
 import io.leasehold.LockOptions;
+import io.leasehold.simulator.LeaseKind;
 import io.leasehold.verify.client.StoreAccess;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -21,6 +22,11 @@ final class SqlRemains implements Remains {
     /** A client searches for expired records about once a minute, a few at a time. */
     private static final Duration RECORDS_STAY = Duration.ofMinutes(2);
 
+    /** The beginning of the names of rows that list the readers of a lock; they go when the last reader has gone. */
+    private static final String READERS = "readers";
+
+    private static final String OWNER_OF_READERS = "0".repeat(40);
+
     private final String url;
     private final Duration retention;
     private final boolean postgresql;
@@ -39,14 +45,15 @@ final class SqlRemains implements Remains {
     }
 
     @Override
-    public void prepare() throws SQLException {
+    public void prepare(LeaseKind kind) throws SQLException {
         new StoreAccess(url, retention, 0)
                 .connect(LockOptions.defaults(), "tables")
                 .close();
         String held = "(OLD.owner IS NOT NULL AND OLD.expires_at > " + micros() + " * 1000)";
         String note = "INSERT INTO chaos_note (what, name) VALUES ";
-        String deleted = note + "(CASE WHEN " + held + " THEN 'a held row was deleted' ELSE 'removed' END, OLD.name);";
-        String changed = "IF " + held + " AND NEW.owner IS NOT NULL AND NEW.owner <> OLD.owner THEN " + note
+        String deleted = note + "(CASE WHEN " + held + " AND OLD.name NOT LIKE '" + READERS + "%' THEN 'a held row was deleted' ELSE 'removed' END, OLD.name);";
+        String replaced = held + " AND NEW.owner IS NOT NULL AND NEW.owner <> OLD.owner";
+        String changed = "IF " + replaced + " AND " + mayNotReplace(kind) + " THEN " + note
                 + "('a hold that had not ended was taken', OLD.name); END IF;"
                 + " IF NEW.fence < OLD.fence THEN " + note + "('the fence went down', OLD.name); END IF;";
         try (Connection connection = DriverManager.getConnection(url);
@@ -64,6 +71,15 @@ final class SqlRemains implements Remains {
                         + changed + " END");
             }
         }
+    }
+
+    /** A downgrade replaces the writer by the owner that stands for readers; a ticket replaces and is replaced. */
+    private static String mayNotReplace(LeaseKind kind) {
+        return switch (kind) {
+            case READERS -> "NEW.owner <> '" + OWNER_OF_READERS + "'";
+            case TICKETS -> "1 = 0";
+            case LOCKS, PERMITS -> "1 = 1";
+        };
     }
 
     private static void trigger(Statement statement, String event, String body) throws SQLException {
