@@ -78,6 +78,16 @@ final class ExportTally {
         return true;
     }
 
+    /** Whether a node receives no other copy although it has not answered, so that the caller may repeat the request. */
+    boolean isGivenUpAtANode() {
+        for (int node = 0; node < replies.length; node++) {
+            if (over[node] && (replies[node] == null || replies[node] instanceof ExportReply.Failed)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether any node may have written the ticket. */
     boolean mayHaveExported() {
         for (boolean one : mayHave) {

@@ -156,6 +156,11 @@ final class NodeExport {
         return over;
     }
 
+    /** Whether a node was given up, so that the caller may repeat the export, or release the lock. */
+    synchronized boolean isGivenUpAtANode() {
+        return tally.isGivenUpAtANode();
+    }
+
     /** Ends the repetitions: no copy is sent from now on. */
     void close() {
         synchronized (this) {

@@ -409,7 +409,7 @@ final class QuorumSession {
                                         wanted.timeoutNanos()),
                                 attempt.ttlNanos());
                 export.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-                export.over().thenRun(this::forget);
+                export.over().thenRun(() -> forgetOnceSettled(export.isGivenUpAtANode()));
             } catch (RuntimeException | Error e) {
                 String message = "the export of " + wanted.name() + " failed unexpectedly: " + e;
                 reply.complete(new ExportReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, e)));
@@ -441,14 +441,16 @@ final class QuorumSession {
         shared.exports().stop(nodeOwner);
         NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
         release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-        release.over().thenRun(() -> {
-            if (release.isGivenUpAtANode()) {
-                // The caller may repeat the release: it must name the highest ballot again.
-                nodes.runtime().schedule(attempt.ttlNanos(), this::forget);
-            } else {
-                forget();
-            }
-        });
+        release.over().thenRun(() -> forgetOnceSettled(release.isGivenUpAtANode()));
+    }
+
+    /** If a node was given up, the caller may end the owner token again: that must name the highest ballot again. */
+    private void forgetOnceSettled(boolean isGivenUpAtANode) {
+        if (isGivenUpAtANode) {
+            nodes.runtime().schedule(attempt.ttlNanos(), this::forget);
+        } else {
+            forget();
+        }
     }
 
     private void stop() {

@@ -11,6 +11,8 @@ import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.OwnerToken;
@@ -88,6 +90,51 @@ final class NodeReleasesTest {
     void aReleaseThatIsRepeatedWhenANodeWasGivenUpNamesTheHighestBallotAgain() {
         QuorumStore store = store();
         Grant grant = ((AcquireReply.Granted) acquire(store, "n", 5 * SECOND)).grant();
+        long repair = repairedAtTheSecondNode(store, grant);
+        cutOff = nodes.get(2);
+        ReleaseRequest release = release(grant);
+        clock.answer(store.release(release));
+        clock.pass(Duration.ofSeconds(10));
+        cutOff = null;
+
+        clock.answer(store.release(release));
+
+        assertThat(lateCopyAtTheThirdNode(grant, repair)).isInstanceOf(NodeReply.Stale.class);
+        store.close();
+    }
+
+    /** The store has not confirmed the export; then the client releases the lock. */
+    @Test
+    void aReleaseAfterAnExportAtWhichANodeWasGivenUpNamesTheHighestBallotAgain() {
+        QuorumStore store = store();
+        Grant grant = ((AcquireReply.Granted) acquire(store, "n", 5 * SECOND)).grant();
+        long repair = repairedAtTheSecondNode(store, grant);
+        cutOff = nodes.get(2);
+        clock.answer(store.export(new ExportRequest(
+                NAMES.get(0),
+                grant.owner(),
+                grant.tokens().last(),
+                OwnerToken.fromHex("7".repeat(40)),
+                grant.tokens().last(),
+                "host/1/x",
+                SECOND,
+                SECOND)));
+        clock.pass(Duration.ofSeconds(10));
+        cutOff = null;
+
+        clock.answer(store.release(release(grant)));
+
+        assertThat(lateCopyAtTheThirdNode(grant, repair)).isInstanceOf(NodeReply.Stale.class);
+        store.close();
+    }
+
+    private static ReleaseRequest release(Grant grant) {
+        return new ReleaseRequest(
+                NAMES, grant.owner(), grant.tokens().last(), ReleaseRequest.Kind.RELEASE, SECOND);
+    }
+
+    /** Returns the ballot with which a node that has lost the lock got it back: the highest one of the owner token. */
+    private long repairedAtTheSecondNode(QuorumStore store, Grant grant) {
         nodes.get(1).forceRelease(NAMES.get(0), null).join();
         clock.pass(Duration.ofSeconds(1));
         assertThat(renew(store, grant)).isInstanceOf(RenewReply.Renewed.class);
@@ -100,18 +147,12 @@ final class NodeReleasesTest {
                 .fencingToken()
                 .orElseThrow();
         assertThat(repair).isGreaterThan(grant.tokens().last());
-        cutOff = nodes.get(2);
-        ReleaseRequest release =
-                new ReleaseRequest(NAMES, grant.owner(), grant.tokens().last(), ReleaseRequest.Kind.RELEASE, SECOND);
-        clock.answer(store.release(release));
-        clock.pass(Duration.ofSeconds(10));
-        cutOff = null;
+        return repair;
+    }
 
-        clock.answer(store.release(release));
-
+    private NodeReply lateCopyAtTheThirdNode(Grant grant, long ballot) {
         AcquireRequest late = AcquireRequest.exclusive(NAMES, grant.owner(), "host/1/x", 5 * SECOND, SECOND);
-        assertThat(nodes.get(2).acquire(new Ballot(late, repair, 1)).join()).isInstanceOf(NodeReply.Stale.class);
-        store.close();
+        return nodes.get(2).acquire(new Ballot(late, ballot, 1)).join();
     }
 
     /** A node that does not answer after it is frozen, nor an end while it is cut off. */
@@ -122,6 +163,10 @@ final class NodeReleasesTest {
                 (proxy, method, arguments) -> {
                     if (cutOff == node && arguments != null && arguments[0] instanceof ReleaseRequest) {
                         return CompletableFuture.completedFuture(new ReleaseReply.Failed(
+                                FailureKind.UNKNOWN, new StoreUnavailableException("cut off", null)));
+                    }
+                    if (cutOff == node && arguments != null && arguments[0] instanceof ExportRequest) {
+                        return CompletableFuture.completedFuture(new ExportReply.Failed(
                                 FailureKind.UNKNOWN, new StoreUnavailableException("cut off", null)));
                     }
                     boolean silent = frozen == node && method.getReturnType() == CompletableFuture.class;

@@ -25,6 +25,9 @@ final class SqlRemains implements Remains {
     /** The beginning of the names of rows that list the readers of a lock; they go when the last reader has gone. */
     private static final String READERS = "readers";
 
+    /** The beginning of the names of rows that keep the number of permits; they stay. */
+    private static final String PERMITS = "permits";
+
     private static final String OWNER_OF_READERS = "0".repeat(40);
 
     private final String url;
@@ -93,7 +96,7 @@ final class SqlRemains implements Remains {
     @Override
     public List<String> left() throws SQLException {
         List<String> left = new ArrayList<>(ask("SELECT name FROM leasehold_lock WHERE fence < " + micros() + " - "
-                + retention.toNanos() / 1_000 + " ORDER BY name LIMIT 20"));
+                + retention.toNanos() / 1_000 + " AND name NOT LIKE '" + PERMITS + "%' ORDER BY name LIMIT 20"));
         left.replaceAll(name -> "the row of " + name);
         ask("SELECT holder FROM leasehold_client WHERE expires_at < (" + micros() + " - "
                         + RECORDS_STAY.toNanos() / 1_000 + ") * 1000 LIMIT 20")
