@@ -24,6 +24,8 @@ public record Order(
         DISTINCT,
         /** One thread: holds for some milliseconds, lets the other process acquire the lock, and waits for it again. */
         HAND_OVERS,
+        /** The requested number of threads: each holds for some milliseconds, pauses for one, and locks again. */
+        HOLDS,
         /** Each thread locks once and unlocks at once. */
         ONCE,
         /** Holds locks with different names, and reports their share of the heap. */

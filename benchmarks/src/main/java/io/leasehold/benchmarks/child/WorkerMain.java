@@ -20,6 +20,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -67,6 +68,7 @@ public final class WorkerMain {
                 case DISTINCT -> Answer.of(distinct(peer, order));
                 case ONCE -> Answer.of(drive(peer, order, 1));
                 case HAND_OVERS -> Answer.of(handOvers(peer, order));
+                case HOLDS -> Answer.of(holds(peer, order));
                 case HEAP -> Answer.of(bytesPerLease(peer, order));
                 case FURTHER_CLIENTS -> Answer.of(furtherClients(peer, order));
             };
@@ -111,6 +113,29 @@ public final class WorkerMain {
             LockSupport.parkNanos(STEP_BACK_NANOS);
         }
         return spans;
+    }
+
+    private static Load holds(Peer peer, Order order) throws InterruptedException {
+        Peer slow = new Peer() {
+            @Override
+            public Held acquire(String name) throws InterruptedException {
+                Held held = peer.acquire(name);
+                LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(MIN_HOLD_NANOS, MAX_HOLD_NANOS));
+                return () -> {
+                    held.release();
+                    LockSupport.parkNanos(STEP_BACK_NANOS);
+                };
+            }
+
+            @Override
+            public String keyOf(String name) {
+                return peer.keyOf(name);
+            }
+
+            @Override
+            public void close() {}
+        };
+        return drive(slow, order, order.lengthNanos());
     }
 
     private static double bytesPerLease(Peer peer, Order order) throws InterruptedException {

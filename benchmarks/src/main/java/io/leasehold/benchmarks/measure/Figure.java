@@ -38,6 +38,8 @@ public enum Figure {
     CLIENT_CORES("client cores", false),
     /** The processors that the server used while locks were only held. */
     SERVER_CORES("server cores", false),
+    /** Scripts per renewal interval, a third of the ttl, while locks are only held. */
+    SCRIPTS_PER_INTERVAL("scripts/interval", false),
     /** Scripts per waiting process and recheck interval. */
     SCRIPTS_PER_RECHECK("scripts/recheck·process", false),
     /** Scripts per pair. */

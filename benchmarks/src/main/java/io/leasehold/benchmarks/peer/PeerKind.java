@@ -10,6 +10,10 @@ public enum PeerKind {
     LEASEHOLD("leasehold", true, true),
     /** Leasehold with one request per lease. */
     LEASEHOLD_STRICT("leasehold strict", true, true),
+    /** Leasehold's lock for readers, which share a lock. */
+    LEASEHOLD_READ("leasehold read", true, true),
+    /** Leasehold's permits, one of a name: as exclusive as a lock. */
+    LEASEHOLD_PERMIT("leasehold permit", true, true),
     /**
      * The reference: two EVALSHA over one Lettuce connection, nothing else; under contention it retries every
      * millisecond.
@@ -19,6 +23,8 @@ public enum PeerKind {
     REDISSON("redisson", false, true),
     /** Redisson's fair lock. */
     REDISSON_FAIR("redisson fair", false, true),
+    /** Redisson's {@code RReadWriteLock}, as a reader. */
+    REDISSON_READ("redisson read", false, true),
     /** The usual hand-made lock with Jedis: {@code SET NX PX}, compare-and-delete, a retry every millisecond. */
     JEDIS("jedis helper", false, false),
     /** Spring Integration's {@code RedisLockRegistry}, woken by messages. */
@@ -63,9 +69,12 @@ public enum PeerKind {
         return switch (this) {
             case LEASEHOLD -> new LeaseholdPeer(uri, ttl, Fairness.BOUNDED_LOCAL_HAND_OVER);
             case LEASEHOLD_STRICT -> new LeaseholdPeer(uri, ttl, Fairness.STRICT_FIFO);
+            case LEASEHOLD_READ -> new LeaseholdPeer(uri, ttl, LeaseholdPeer.READER);
+            case LEASEHOLD_PERMIT -> new LeaseholdPeer(uri, ttl, LeaseholdPeer.ONE_PERMIT);
             case RAW -> new RawPeer(uri, ttl);
-            case REDISSON -> new RedissonPeer(uri, ttl, false);
-            case REDISSON_FAIR -> new RedissonPeer(uri, ttl, true);
+            case REDISSON -> new RedissonPeer(uri, ttl, RedissonPeer.LOCK);
+            case REDISSON_FAIR -> new RedissonPeer(uri, ttl, RedissonPeer.FAIR);
+            case REDISSON_READ -> new RedissonPeer(uri, ttl, RedissonPeer.READER);
             case JEDIS -> new JedisPeer(uri, ttl);
             case SPRING -> new SpringPeer(uri, ttl);
             case SHEDLOCK -> new ShedLockPeer(uri, ttl);

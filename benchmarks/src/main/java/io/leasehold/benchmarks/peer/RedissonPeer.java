@@ -11,15 +11,24 @@ import org.redisson.config.Config;
 /** Redisson with its defaults, but its "watchdog" set to the ttl of the other peers. */
 final class RedissonPeer implements Peer {
 
-    private final RedissonClient client;
-    private final boolean fair;
+    /** The kind of lock that a key stands for. */
+    interface Kind {
+        RLock of(RedissonClient client, String key);
+    }
 
-    RedissonPeer(String uri, Duration ttl, boolean fair) {
+    static final Kind LOCK = RedissonClient::getLock;
+    static final Kind FAIR = RedissonClient::getFairLock;
+    static final Kind READER = (client, key) -> client.getReadWriteLock(key).readLock();
+
+    private final RedissonClient client;
+    private final Kind kind;
+
+    RedissonPeer(String uri, Duration ttl, Kind kind) {
         Config config = new Config();
         config.setLockWatchdogTimeout(ttl.toMillis());
         config.useSingleServer().setAddress(uri);
         client = Redisson.create(config);
-        this.fair = fair;
+        this.kind = kind;
     }
 
     @Override
@@ -30,12 +39,12 @@ final class RedissonPeer implements Peer {
     }
 
     private RLock lock(String name) {
-        return fair ? client.getFairLock(keyOf(name)) : client.getLock(keyOf(name));
+        return kind.of(client, keyOf(name));
     }
 
     @Override
     public String keyOf(String name) {
-        return (fair ? "redisson-fair:" : "redisson:") + name;
+        return (kind == FAIR ? "redisson-fair:" : kind == READER ? "redisson-rw:" : "redisson:") + name;
     }
 
     @Override

@@ -1,9 +1,12 @@
 package io.leasehold.benchmarks.report;
 
 import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD;
+import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD_PERMIT;
+import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD_READ;
 import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD_STRICT;
 import static io.leasehold.benchmarks.peer.PeerKind.RAW;
 import static io.leasehold.benchmarks.peer.PeerKind.REDISSON;
+import static io.leasehold.benchmarks.peer.PeerKind.REDISSON_READ;
 
 import io.leasehold.benchmarks.measure.Figure;
 import io.leasehold.benchmarks.peer.PeerKind;
@@ -66,6 +69,12 @@ record Target(
                 new Target("clients", "", LEASEHOLD, Figure.THREADS_PER_CLIENT, null, 1),
                 new Target("clients", "", LEASEHOLD, Figure.DIRECT_KILOBYTES_PER_CLIENT, null, 300),
                 new Target("heap", "", LEASEHOLD, Figure.BYTES_PER_LEASE, null, 450),
+                new Target("readers", "", LEASEHOLD_READ, Figure.PAIRS_PER_SECOND, REDISSON_READ, 30),
+                // Holds of up to 6 ms that began within 20 ms, two round trips, and what a busy machine adds.
+                new Target("writer", "", LEASEHOLD_READ, Figure.WAIT_P50_MICROS, null, 27_000),
+                new Target("held-reads", "", LEASEHOLD_READ, Figure.SCRIPTS_PER_INTERVAL, null, 1),
+                new Target("permit", "", LEASEHOLD_PERMIT, Figure.PAIRS_PER_SECOND, LEASEHOLD, 1 / 1.1),
+                new Target("permit", "", LEASEHOLD_PERMIT, Figure.SERVER_MICROS, LEASEHOLD, 1.1),
                 new Target("waiters", "", LEASEHOLD, Figure.SCRIPTS_PER_RECHECK, null, 1));
     }
 
