@@ -84,7 +84,9 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
                 + ", lost updates naive=" + figures.naiveLost() + " of " + figures.naive() + ", checking="
                 + figures.checkingLost() + " of " + figures.checking() + " acknowledged"
                 + (removed.isPresent() ? "; rows removed by housekeeping " + removed.getAsLong() : "");
-        boolean nothing = acquisitions == 0 || faults.isEmpty() || removed.orElse(1) == 0;
+        // The number of permits of a name stays, and with it all rows of the name.
+        boolean mustRemove = plan.kind() != LeaseKind.PERMITS;
+        boolean nothing = acquisitions == 0 || faults.isEmpty() || (mustRemove && removed.orElse(1) == 0);
         int exitCode;
         if (plan.control() != null) {
             exitCode = overlaps.isEmpty() && regressions.isEmpty() && aftermath.isEmpty() ? 1 : 0;

@@ -42,7 +42,7 @@ public final class TicketFiles {
     record Issued(String file, LeaseTicket ticket, long token) {}
 
     void issued(LeaseTicket ticket, long token, String process) {
-        String file = ticket.lockName().text() + "@" + System.nanoTime() + "-" + process.replace('/', '_') + TICKET;
+        String file = plain(ticket.lockName().text() + "@" + System.nanoTime() + "-" + process) + TICKET;
         write(file, token + "\n" + ticket.text());
     }
 
@@ -53,7 +53,7 @@ public final class TicketFiles {
             return null;
         }
         List<Path> newest = files(TICKET).stream()
-                .filter(file -> file.getFileName().toString().startsWith(lock + "@"))
+                .filter(file -> file.getFileName().toString().startsWith(plain(lock) + "@"))
                 .sorted(Comparator.reverseOrder())
                 .limit(NEWEST)
                 .toList();
@@ -69,8 +69,9 @@ public final class TicketFiles {
     /** A use of the ticket has returned a lease with this token. */
     void resumed(Issued issued, long token, String process) {
         write(
-                issued.file + "-" + System.nanoTime() + "-" + process.replace('/', '_') + USED,
-                issued.file + "\n" + issued.token + "\n" + token);
+                plain(issued.file + "-" + System.nanoTime() + "-" + process) + USED,
+                issued.file + "\n" + issued.token + "\n" + token + "\n"
+                        + issued.ticket.lockName().text());
     }
 
     /** A ticket that gave two leases, and a lease that somebody had between an export and its resume. */
@@ -80,7 +81,7 @@ public final class TicketFiles {
         for (Path file : files(USED)) {
             List<String> lines = lines(file);
             String ticket = lines.get(0);
-            String lock = ticket.substring(0, ticket.indexOf('@'));
+            String lock = lines.get(3);
             String earlier = uses.put(ticket, lines.get(2));
             if (earlier != null) {
                 violations.add(
@@ -125,6 +126,11 @@ public final class TicketFiles {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Names of locks and processes may have slashes. */
+    private static String plain(String name) {
+        return name.replace('/', '_');
     }
 
     /** Other processes see the whole file or none. */

@@ -23,11 +23,11 @@ final class TicketFilesTest {
 
     private TicketFiles.Issued issued(TicketFiles tickets) {
         tickets.issued(
-                LeaseTicket.of(LockName.of("lock-1"), "0".repeat(40), Duration.ofSeconds(1), "redis"), 7, "client-1.1/2");
+                LeaseTicket.of(LockName.of("once-a/1"), "0".repeat(40), Duration.ofSeconds(1), "redis"), 7, "client-1.1/2");
         SplittableRandom random = new SplittableRandom(1);
         TicketFiles.Issued found = null;
         while (found == null) {
-            found = tickets.any("lock-1", random);
+            found = tickets.any("once-a/1", random);
         }
         return found;
     }
@@ -40,7 +40,7 @@ final class TicketFilesTest {
         assertThat(found.ticket().claim()).isEqualTo(Duration.ofSeconds(1));
         SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < 20; i++) {
-            assertThat(tickets.any("lock-2", random)).isNull();
+            assertThat(tickets.any("once-b/2", random)).isNull();
         }
     }
 
@@ -57,7 +57,7 @@ final class TicketFilesTest {
         TicketFiles tickets = new TicketFiles(directory);
         TicketFiles.Issued issued = issued(tickets);
         tickets.resumed(issued, 9, "client-2.1");
-        assertThat(tickets.check((lock, above, below) -> lock.equals("lock-1") && above == 7 && below == 9
+        assertThat(tickets.check((lock, above, below) -> lock.equals("once-a/1") && above == 7 && below == 9
                         ? List.of(8L)
                         : List.of()))
                 .hasSize(1);
