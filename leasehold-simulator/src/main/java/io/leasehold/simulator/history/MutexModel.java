@@ -55,10 +55,10 @@ public enum MutexModel {
     }
 
     private static boolean isOfReaders(HistoryEvent event) {
-        return event instanceof HistoryEvent.Acquired acquired && LeaseText.isRead(acquired.lock())
-                || event instanceof HistoryEvent.Extended extended && LeaseText.isRead(extended.lock())
-                || event instanceof HistoryEvent.Ended ended && LeaseText.isRead(ended.lock())
-                || event instanceof HistoryEvent.Released released && LeaseText.isRead(released.lock());
+        return (event instanceof HistoryEvent.Acquired acquired && LeaseText.isRead(acquired.lock()))
+                || (event instanceof HistoryEvent.Extended extended && LeaseText.isRead(extended.lock()))
+                || (event instanceof HistoryEvent.Ended ended && LeaseText.isRead(ended.lock()))
+                || (event instanceof HistoryEvent.Released released && LeaseText.isRead(released.lock()));
     }
 
     private static Replay replay(Map<String, Replay> replays, String lock, List<Violation> violations) {
