@@ -1,6 +1,7 @@
 package io.leasehold.verify.client;
 
 import io.leasehold.Lease;
+import io.leasehold.LeaseLostException;
 import io.leasehold.LeaseTicket;
 import io.leasehold.LockClient;
 import io.leasehold.LockStoreException;
@@ -148,7 +149,7 @@ final class KindContender implements SharedContender {
         private @Nullable Held downgraded(WriteLease writer) {
             try {
                 return held(writer.downgrade());
-            } catch (LockStoreException | IllegalStateException lost) {
+            } catch (LockStoreException | LeaseLostException | IllegalStateException lost) {
                 return null;
             }
         }
@@ -157,7 +158,7 @@ final class KindContender implements SharedContender {
             LeaseTicket ticket;
             try {
                 ticket = lease.export(Duration.ofMillis(MIN_CLAIM_MILLIS + random.nextInt(CLAIMS_MILLIS)));
-            } catch (LockStoreException | IllegalStateException notExported) {
+            } catch (LockStoreException | LeaseLostException | IllegalStateException notExported) {
                 return;
             }
             tickets.issued(ticket, lease.fencingToken(), process);
