@@ -93,11 +93,12 @@ final class ChaosRun {
         }
         left.addAll(ChaosAftermath.check(plan, uri(servers, servers == null ? List.of() : servers.ports()), remains));
         History history = History.read(histories);
+        TicketFiles tickets = new TicketFiles(tickets(directory));
         if (!plan.store().isBestEffort()) {
-            left.addAll(new TicketFiles(tickets(directory)).check(history::tokensBetween));
+            left.addAll(tickets.check(history::tokensBetween));
         }
         String store = servers == null ? "sqlite" : servers.name();
-        return Verdict.of(plan, store, faults, remains.removed(), history, left);
+        return Verdict.of(plan, store, faults, tickets.used(), remains.removed(), history, left);
     }
 
     private @Nullable ServerGroup servers() throws InterruptedException {

@@ -30,6 +30,7 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
     /**
      * Judges the histories.
      *
+     * @param resumed the number of leases that tickets gave: a run of tickets with zero proves nothing
      * @param removed the number of rows that housekeeping removed, if it is counted: a run with zero proves nothing
      * @param aftermath the findings after the faults
      */
@@ -37,6 +38,7 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
             ChaosPlan plan,
             String store,
             FaultCounts faults,
+            int resumed,
             OptionalLong removed,
             History history,
             List<Violation> aftermath) {
@@ -83,10 +85,15 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
                 + "; " + broken
                 + ", lost updates naive=" + figures.naiveLost() + " of " + figures.naive() + ", checking="
                 + figures.checkingLost() + " of " + figures.checking() + " acknowledged"
+                + (plan.kind() == LeaseKind.TICKETS ? "; leases resumed " + resumed : "")
                 + (removed.isPresent() ? "; rows removed by housekeeping " + removed.getAsLong() : "");
         // The number of permits of a name stays, and with it all rows of the name.
         boolean mustRemove = plan.kind() != LeaseKind.PERMITS;
-        boolean nothing = acquisitions == 0 || faults.isEmpty() || (mustRemove && removed.orElse(1) == 0);
+        boolean withTickets = plan.kind() == LeaseKind.TICKETS;
+        boolean nothing = acquisitions == 0
+                || faults.isEmpty()
+                || (withTickets && resumed == 0)
+                || (mustRemove && removed.orElse(1) == 0);
         int exitCode;
         if (plan.control() != null) {
             exitCode = overlaps.isEmpty() && regressions.isEmpty() && aftermath.isEmpty() ? 1 : 0;
