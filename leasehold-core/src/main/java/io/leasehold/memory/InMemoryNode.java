@@ -27,6 +27,8 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.SuccessorReply;
+import io.leasehold.spi.SuccessorRequest;
 import io.leasehold.spi.toolkit.Glob;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -317,6 +319,23 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         listeners.send(signals);
         return CompletableFuture.completedFuture(
                 released ? new ReleaseReply.Released(List.of(), awaited) : new ReleaseReply.NotOurs());
+    }
+
+    @Override
+    public boolean namesSuccessors() {
+        return true;
+    }
+
+    @Override
+    public synchronized CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
+        NameState entry = entries.get(request.name());
+        Held held = current(entry, runtime.nanoTime());
+        if (entry == null || held == null || !held.owner().equals(request.owner())) {
+            return CompletableFuture.completedFuture(new SuccessorReply.NotOurs());
+        }
+        entry.dropSilentWaiters(runtime.nanoTime());
+        return CompletableFuture.completedFuture(
+                entry.putFirst(request.holderId()) ? new SuccessorReply.First() : new SuccessorReply.NotWaiting());
     }
 
     @Override

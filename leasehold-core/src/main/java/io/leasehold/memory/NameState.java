@@ -232,6 +232,20 @@ final class NameState {
         return waiters.isEmpty() || waiters.keySet().iterator().next().equals(owner);
     }
 
+    /** Puts the first writer that waits under this holder id before all other waiters; returns whether one waits. */
+    boolean putFirst(String holderId) {
+        for (Map.Entry<OwnerToken, Place> waiter : waiters.entrySet()) {
+            if (!waiter.getValue().reads() && waiter.getValue().holderId().equals(holderId)) {
+                Map<OwnerToken, Place> ordered = new LinkedHashMap<>();
+                ordered.put(waiter.getKey(), waiter.getValue());
+                waiters.forEach(ordered::putIfAbsent);
+                waiters = ordered;
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether a reader need not wait for the waiters before it: readers that come one after another share the lock. */
     boolean isBehindReadersOnly(OwnerToken owner) {
         for (Map.Entry<OwnerToken, Place> waiter : waiters.entrySet()) {

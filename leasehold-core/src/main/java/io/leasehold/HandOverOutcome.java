@@ -1,0 +1,20 @@
+package io.leasehold;
+
+/** The outcome of {@link Candidacy#handOver}, as far as the client knows it. The list is closed; handle unknown values all the same. */
+public enum HandOverOutcome {
+    /**
+     * The named candidate was the first in the queue when the lock was released; with {@link LockOptions#atLeast}, it gets the
+     * lock after that time. It leads unless it withdraws or is dead: then the queue goes on, at the latest when the store has kept
+     * the lock for it for one claim.
+     */
+    HANDED_OVER,
+    /**
+     * The term has ended, and the candidates come in their order: the named one was not waiting at the store, the store did not
+     * answer in time, or the release had begun before.
+     */
+    RELEASED,
+    /** The candidate did not lead, or its term was lost: no successor was named, or nothing shows that it came first. */
+    ALREADY_LOST,
+    /** The store has not confirmed the release: see {@link ReleaseOutcome#UNCONFIRMED}. */
+    UNCONFIRMED
+}
