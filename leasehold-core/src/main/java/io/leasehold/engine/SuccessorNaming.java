@@ -47,7 +47,7 @@ final class SuccessorNaming {
         }
     }
 
-    /** Returns whether the store has put the candidate first, on any thread; it fails if the request could not be sent. */
+    /** Returns whether the store has put the candidate first, on any thread; it may fail instead. */
     static CompletableFuture<Boolean> begin(HeldGrant grant, String candidate) {
         SuccessorNaming naming = new SuccessorNaming(grant, candidate);
         naming.ask();
@@ -60,10 +60,14 @@ final class SuccessorNaming {
                 return;
             }
         }
-        Futures.ask(() -> context.store().nameSuccessor(request)).whenComplete((reply, error) -> answered(reply));
+        try {
+            Futures.ask(() -> context.store().nameSuccessor(request)).whenComplete((reply, error) -> answered(reply));
+        } catch (RuntimeException | Error e) {
+            answered(null);
+        }
     }
 
-    /** Processes an answer; null if the store has thrown. */
+    /** Processes an answer; null if the store has thrown, or returned no future. */
     private void answered(@Nullable SuccessorReply reply) {
         try {
             boolean isFinal = reply != null
