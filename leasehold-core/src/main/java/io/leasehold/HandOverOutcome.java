@@ -9,11 +9,11 @@ public enum HandOverOutcome {
      */
     HANDED_OVER,
     /**
-     * The term has ended, and the candidates come in their order: the named one was not waiting at the store, the store did not
-     * answer in time, or the release had begun before.
+     * The term has ended, and the candidates come in their order: the named one was not waiting at the store, another one was
+     * named before, or the release had begun. Also if the store did not say in time whether the named one comes first.
      */
     RELEASED,
-    /** The candidate did not lead, or its term was lost: no successor was named, or nothing shows that it came first. */
+    /** The candidate did not lead, or its term was lost before the release was confirmed. */
     ALREADY_LOST,
     /** The store has not confirmed the release: see {@link ReleaseOutcome#UNCONFIRMED}. */
     UNCONFIRMED

@@ -162,7 +162,9 @@ final class NamedHandOverTest {
         work.complete(null);
         runtime.pass(Duration.ofMillis(10));
         lastNaming().completeExceptionally(new IllegalStateException("made by the test"));
+        store.returnsNoFuture(1);
         runtime.pass(Duration.ofMillis(20));
+        runtime.pass(Duration.ofMillis(40));
         lastNaming().complete(new SuccessorReply.NotWaiting());
         assertThat(outcome).isCompletedWithValue(HandOverOutcome.RELEASED);
         assertThat(store.releases()).hasSize(1);
@@ -207,8 +209,8 @@ final class NamedHandOverTest {
         Candidacy candidacy = elected();
         CompletableFuture<ReleaseOutcome> resigned = candidacy.resignAsync();
         CompletableFuture<HandOverOutcome> first = candidacy.handOverAsync(HEIR);
-        CompletableFuture<HandOverOutcome> other = candidacy.handOverAsync("host/3/other");
         CompletableFuture<HandOverOutcome> again = candidacy.handOverAsync(HEIR);
+        CompletableFuture<HandOverOutcome> other = candidacy.handOverAsync("host/3/other");
         work.complete(null);
         assertThat(store.successors()).hasSize(1);
         assertThat(store.successors().get(0).request().holderId()).isEqualTo(HEIR);

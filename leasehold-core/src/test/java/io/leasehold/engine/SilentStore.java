@@ -205,7 +205,7 @@ final class SilentStore implements LockStore, StoreAdmin {
     private boolean refusing;
     private int silentlyBroken;
 
-    /** Makes the next exports and resumes return no future. */
+    /** Makes the next exports, resumes and named successors return no future. */
     synchronized void returnsNoFuture(int times) {
         silentlyBroken = times;
     }
@@ -302,6 +302,10 @@ final class SilentStore implements LockStore, StoreAdmin {
         failIfTold();
         CompletableFuture<SuccessorReply> answer = new CompletableFuture<>();
         successors.add(new Asked<>(request, answer));
+        if (silentlyBroken > 0) {
+            silentlyBroken--;
+            return null;
+        }
         return answer;
     }
 

@@ -103,13 +103,6 @@ final class SuccessorVariants {
                         "if (Boolean.TRUE.equals(isFirst)) {",
                         "if (isFirst != null) {"),
                 new Variant(
-                        "successor-before-the-end",
-                        "a leader names its successor and keeps leading",
-                        CANDIDACY,
-                        "                last.nameSuccessor(successor);\n            }\n            on(last",
-                        "                last.nameSuccessor(successor);\n                return last.outcome();\n            }\n"
-                                + "            on(last"),
-                new Variant(
                         "successor-named-again",
                         "the last of several names counts, though another caller was promised the first",
                         "engine/RunningTerm.java",
