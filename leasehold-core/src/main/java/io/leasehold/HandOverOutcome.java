@@ -4,7 +4,7 @@ package io.leasehold;
 public enum HandOverOutcome {
     /**
      * The named candidate was the first in the queue when the lock was released; with {@link LockOptions#atLeast}, it gets the
-     * lock after that time. It leads unless it withdraws or is dead: then the queue goes on, at the latest when the store has kept
+     * lock after that time. It leads unless it withdraws or is dead: then the queue continues, at the latest when the store has kept
      * the lock for it for one claim.
      */
     HANDED_OVER,

@@ -53,11 +53,6 @@ final class GrantTokens {
         return nextToken++;
     }
 
-    /** Ends the hand-overs within the process: the grant has no further lease. */
-    void drawNoMore() {
-        nextToken = lastToken + 1;
-    }
-
     /** Returns the highest token that a lease of the grant may have. */
     long last() {
         return lastToken;

@@ -427,13 +427,6 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         return current;
     }
 
-    /** Keeps the grant from the next attempt in the process: the lock is released for a waiter at the store. */
-    synchronized void passOnNoMore() {
-        if (tokens != null) {
-            tokens.drawNoMore();
-        }
-    }
-
     /** Reads the lease without the guard: a grant that has one token has the token of its only lease. */
     @Override
     public long lastToken() {

@@ -41,11 +41,6 @@ final class LeaseHandle implements Lease, UnseenHold {
         return state;
     }
 
-    /** Returns the grant of an exclusive lease. */
-    HeldGrant grant() {
-        return (HeldGrant) state.owner();
-    }
-
     /** Marks the lease as one that no caller has seen or will see. */
     @Override
     public CompletableFuture<ReleaseOutcome> giveBackUnseen() {

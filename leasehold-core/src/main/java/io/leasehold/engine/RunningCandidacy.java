@@ -288,13 +288,13 @@ final class RunningCandidacy implements Candidacy {
             giveBack(over);
             return;
         }
-        HeldGrant grant = LeaseHandle.of(over.lease()).grant();
-        CompletableFuture<Boolean> named = Futures.ask(() -> SuccessorNaming.begin(grant, successor));
+        ActiveLease lease = LeaseHandle.of(over.lease()).state();
+        CompletableFuture<Boolean> named = Futures.ask(() -> SuccessorNaming.begin(lease, successor));
         // Once the client is closed, no timer repeats the request.
         CompletableFuture.anyOf(named, attempts.closed()).whenComplete((isFirst, error) -> {
             if (Boolean.TRUE.equals(isFirst)) {
                 over.successorIsFirst();
-                grant.passOnNoMore();
+                lease.keepForOthers();
             }
             giveBack(over);
         });

@@ -29,7 +29,9 @@ final class SuccessorNaming {
     private final Repetition repetition = new Repetition(FIRST_PAUSE_NANOS, MAX_PAUSE_NANOS);
     private final CompletableFuture<Boolean> result = new CompletableFuture<>();
 
-    private SuccessorNaming(HeldGrant grant, String candidate) {
+    private SuccessorNaming(ActiveLease lease, String candidate) {
+        // The lease of a candidate is exclusive, so it has a grant of its own.
+        HeldGrant grant = (HeldGrant) lease.owner();
         long answerNanos = grant.settings().timings().answerNanos();
         this.context = grant.context();
         this.request = new SuccessorRequest(grant.name(), grant.owner(), candidate, answerNanos);
@@ -48,8 +50,8 @@ final class SuccessorNaming {
     }
 
     /** Returns whether the store has put the candidate first, on any thread; it may fail instead. */
-    static CompletableFuture<Boolean> begin(HeldGrant grant, String candidate) {
-        SuccessorNaming naming = new SuccessorNaming(grant, candidate);
+    static CompletableFuture<Boolean> begin(ActiveLease lease, String candidate) {
+        SuccessorNaming naming = new SuccessorNaming(lease, candidate);
         naming.ask();
         return naming.result;
     }

@@ -289,7 +289,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         boolean awaited;
         List<Consumer<StoreSignals>> signals = new ArrayList<>(0);
         synchronized (this) {
-            long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
                 if (name.isPermits()) {
                     released |= permits.release(name, request, signals);
@@ -302,14 +301,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     continue;
                 }
                 NameState entry = entry(name);
-                if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
-                    entry.waiters.remove(request.owner());
-                }
-                Held held = current(entry, nowNanos);
-                if (held != null && held.owner().equals(request.owner())) {
-                    entry.held = null;
-                    released = true;
-                }
+                released |= entry.end(request, runtime.nanoTime());
                 entry.raise(request.ballot(), serverMicros());
                 step(signals).serve(name, entry);
                 forgetUnused(name, entry);
@@ -329,13 +321,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     @Override
     public synchronized CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
         NameState entry = entries.get(request.name());
-        Held held = current(entry, runtime.nanoTime());
-        if (entry == null || held == null || !held.owner().equals(request.owner())) {
-            return CompletableFuture.completedFuture(new SuccessorReply.NotOurs());
-        }
-        entry.dropSilentWaiters(runtime.nanoTime());
         return CompletableFuture.completedFuture(
-                entry.putFirst(request.holderId()) ? new SuccessorReply.First() : new SuccessorReply.NotWaiting());
+                entry == null ? new SuccessorReply.NotOurs() : entry.nameSuccessor(request, runtime.nanoTime()));
     }
 
     @Override
@@ -380,11 +367,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             return permits.waiters(name, nowNanos).values();
         }
         NameState entry = entries.get(name.asExclusive());
-        if (entry == null) {
-            return List.of();
-        }
-        entry.dropSilentWaiters(nowNanos);
-        return entry.waiters.values();
+        return entry == null ? List.of() : entry.waitersAt(nowNanos);
     }
 
     @Override

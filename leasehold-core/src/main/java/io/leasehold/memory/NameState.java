@@ -6,9 +6,13 @@ import io.leasehold.node.LockNode;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.SuccessorReply;
+import io.leasehold.spi.SuccessorRequest;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -232,8 +236,31 @@ final class NameState {
         return waiters.isEmpty() || waiters.keySet().iterator().next().equals(owner);
     }
 
-    /** Puts the first writer that waits under this holder id before all other waiters; returns whether one waits. */
-    boolean putFirst(String holderId) {
+    /**
+     * Ends an owner token, except the place of one whose attempt continues under another; returns whether it held the lock
+     * as a writer.
+     */
+    boolean end(ReleaseRequest request, long nowNanos) {
+        if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
+            waiters.remove(request.owner());
+        }
+        Held current = heldAt(nowNanos);
+        boolean isHolder = current != null && current.owner().equals(request.owner());
+        held = isHolder ? null : current;
+        return isHolder;
+    }
+
+    /** Puts a waiter before all others for the holder: see {@link SuccessorRequest}. */
+    SuccessorReply nameSuccessor(SuccessorRequest request, long nowNanos) {
+        Held current = heldAt(nowNanos);
+        if (current == null || !current.owner().equals(request.owner())) {
+            return new SuccessorReply.NotOurs();
+        }
+        dropSilentWaiters(nowNanos);
+        return putFirst(request.holderId()) ? new SuccessorReply.First() : new SuccessorReply.NotWaiting();
+    }
+
+    private boolean putFirst(String holderId) {
         for (Map.Entry<OwnerToken, Place> waiter : waiters.entrySet()) {
             if (!waiter.getValue().reads() && waiter.getValue().holderId().equals(holderId)) {
                 Map<OwnerToken, Place> ordered = new LinkedHashMap<>();
@@ -262,6 +289,12 @@ final class NameState {
         if (!waiters.isEmpty()) {
             waiters.values().removeIf(place -> nowNanos - place.forgottenAtNanos() >= 0);
         }
+    }
+
+    /** The places of the waiters that are not silent, in their order. */
+    Collection<Place> waitersAt(long nowNanos) {
+        dropSilentWaiters(nowNanos);
+        return waiters.values();
     }
 
     /**

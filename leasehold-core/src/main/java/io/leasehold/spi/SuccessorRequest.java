@@ -6,7 +6,7 @@ import java.util.Objects;
 /**
  * A request of a lock's holder to put one waiter before all others: the first waiter of the queue that would hold the lock
  * under this holder id. The other waiters keep their order. It does not end the hold; a release does that, and the queue then
- * goes on as usual. Idempotent, and without effect if the owner token does not hold the lock: so a copy that arrives after the
+ * continues as usual. Idempotent, and without effect if the owner token does not hold the lock: so a copy that arrives after the
  * release changes nothing.
  *
  * @param name the exclusive lock

@@ -307,10 +307,8 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     /** The model of a node keeps the order of arrival, so the trace ends with the first named successor. */
     @Override
     public CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
-        return write(() -> {
-            trace.followsNoMore();
-            return node.nameSuccessor(request);
-        });
+        trace.followsNoMore();
+        return write(() -> node.nameSuccessor(request));
     }
 
     @Override

@@ -6,7 +6,6 @@ import java.util.List;
 final class SuccessorVariants {
 
     private static final String SCRIPT = "redis/wire/name_successor.lua";
-    private static final String NODE = "memory/InMemoryNode.java";
     private static final String NAME = "memory/NameState.java";
     private static final String NAMING = "engine/SuccessorNaming.java";
     private static final String CANDIDACY = "engine/RunningCandidacy.java";
@@ -25,9 +24,9 @@ final class SuccessorVariants {
                 new Variant(
                         "successor-of-a-former-holder-in-memory",
                         "a late copy changes the order of the next holder's queue",
-                        NODE,
-                        "if (entry == null || held == null || !held.owner().equals(request.owner())) {",
-                        "if (entry == null || held == null) {"),
+                        NAME,
+                        "        if (current == null || !current.owner().equals(request.owner())) {\n            return new SuccessorReply.NotOurs",
+                        "        if (current == null) {\n            return new SuccessorReply.NotOurs"),
                 new Variant(
                         "successor-with-two-places",
                         "a successor from behind the front keeps its former place, and is served twice",
@@ -61,10 +60,9 @@ final class SuccessorVariants {
                 new Variant(
                         "successor-is-silent",
                         "a waiter that is silent is put before those that are alive",
-                        NODE,
-                        "        entry.dropSilentWaiters(runtime.nanoTime());\n        return CompletableFuture.completedFuture(\n"
-                                + "                entry.putFirst",
-                        "        return CompletableFuture.completedFuture(\n                entry.putFirst"),
+                        NAME,
+                        "        dropSilentWaiters(nowNanos);\n        return putFirst",
+                        "        return putFirst"),
                 new Variant(
                         "successor-takes-the-queue",
                         "the other waiters lose their order",
@@ -94,7 +92,7 @@ final class SuccessorVariants {
                         "successor-loses-to-the-process",
                         "the lock is passed on within the process although another candidate was named",
                         CANDIDACY,
-                        "                grant.passOnNoMore();\n",
+                        "                lease.keepForOthers();\n",
                         ""),
                 new Variant(
                         "successor-that-does-not-wait",
