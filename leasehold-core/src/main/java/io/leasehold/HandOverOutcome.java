@@ -1,6 +1,9 @@
 package io.leasehold;
 
-/** The outcome of {@link Candidacy#handOver}, as far as the client knows it. The list is closed; handle unknown values all the same. */
+/**
+ * The outcome of {@link Candidacy#handOver}, as far as the client knows it. The list is closed; handle unknown values all
+ * the same.
+ */
 public enum HandOverOutcome {
     /**
      * The named candidate was the first in the queue when the lock was released; with {@link LockOptions#atLeast}, it gets the

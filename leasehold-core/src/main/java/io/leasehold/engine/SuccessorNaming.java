@@ -43,8 +43,8 @@ final class SuccessorNaming {
         if (!store.namesSuccessors()) {
             throw new UnsafeStoreException(
                     "cannot hand the election \"" + name + "\" over to a named candidate: at " + store.description()
-                            + " a leader cannot name its successor. Resign instead, or use a store where it can: one Redis"
-                            + " deployment, or memory:. The candidate still leads.",
+                            + " a leader cannot name its successor. Resign instead, or use a store where it can: one"
+                            + " Redis deployment, or memory:. The candidate still leads.",
                     null);
         }
     }

@@ -73,7 +73,10 @@ public interface ElectionTck extends SharesStore {
         }
     }
 
-    /** A leader hands over to the candidate that it names, before one that came earlier, and once; where it cannot, it still leads. */
+    /**
+     * A leader hands over to the candidate that it names, before one that came earlier, and once. Where it cannot, it still
+     * leads.
+     */
     @Test
     default void aLeaderHandsOverToTheOneItNames(TckBench bench) throws InterruptedException {
         LockName name = bench.name("named");
