@@ -73,13 +73,16 @@ final class LeaderWatch implements Election.Observation {
             for (QueuedWaiter waiter : waiters) {
                 labels.computeIfAbsent(
                         waiter.holderId(),
-                        id -> record(store, id).thenApply(client -> client.map(ClientRecord::application).orElse("")));
+                        id -> record(store, id)
+                                .thenApply(client ->
+                                        client.map(ClientRecord::application).orElse("")));
             }
             return CompletableFuture.allOf(labels.values().toArray(CompletableFuture[]::new))
                     .thenApply(all -> waiters.stream()
                             .map(waiter -> new Candidate(
                                     waiter.holderId(),
-                                    requireNonNull(labels.get(waiter.holderId())).join(),
+                                    requireNonNull(labels.get(waiter.holderId()))
+                                            .join(),
                                     Optional.ofNullable(waiter.waited())))
                             .toList());
         });

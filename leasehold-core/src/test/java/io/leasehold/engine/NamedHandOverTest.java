@@ -116,8 +116,8 @@ final class NamedHandOverTest {
     @Test
     void whoDoesNotWaitDoesNotKeepTheOthersWaiting() {
         Candidacy candidacy = elected();
-        for (SuccessorReply reply : List.of(
-                new SuccessorReply.NotWaiting(), new SuccessorReply.NotOurs(), failed(FailureKind.PERMANENT))) {
+        for (SuccessorReply reply :
+                List.of(new SuccessorReply.NotWaiting(), new SuccessorReply.NotOurs(), failed(FailureKind.PERMANENT))) {
             int releases = store.releases().size();
             CompletableFuture<HandOverOutcome> outcome = candidacy.handOverAsync(HEIR);
             work.complete(null);

@@ -48,8 +48,9 @@ final class NamedSuccessorTest {
                 .waiting(SECOND)
                 .claiming(SECOND)
                 .reserve(3);
-        assertThat(ask(request)).isInstanceOfSatisfying(NodeReply.Held.class, held -> assertThat(held.queued())
-                .isTrue());
+        assertThat(ask(request))
+                .isInstanceOfSatisfying(
+                        NodeReply.Held.class, held -> assertThat(held.queued()).isTrue());
         return owner;
     }
 

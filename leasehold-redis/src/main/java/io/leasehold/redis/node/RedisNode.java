@@ -434,8 +434,9 @@ public final class RedisNode implements LockNode {
         return requests.run(
                 subject,
                 request.timeoutNanos(),
-                new ScriptCall(
-                        LuaScript.NAME_SUCCESSOR, all, new String[] {request.owner().hex(), request.holderId()}),
+                new ScriptCall(LuaScript.NAME_SUCCESSOR, all, new String[] {
+                    request.owner().hex(), request.holderId()
+                }),
                 (reply, link) -> decoder.successor(reply, subject),
                 failure -> new SuccessorReply.Failed(failure.kind(), failure.error()));
     }
