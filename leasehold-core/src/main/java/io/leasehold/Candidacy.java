@@ -36,6 +36,23 @@ public interface Candidacy extends AutoCloseable {
     CompletableFuture<ReleaseOutcome> resignAsync();
 
     /**
+     * As {@link #resign}, but the named candidate comes before all others, once: before the release, the store puts it first in
+     * the queue, and the others keep their order. If it does not wait at the store, or the store does not answer within the
+     * time limit of a request, the others come as usual; so they do, after one claim, if it is dead. If several candidates have this
+     * id, the first of them in the queue is meant. The first call of a term decides: the lock is not handed over to another
+     * that is named later, nor to one that is named after a {@code resign()} has begun the release.
+     *
+     * @param candidate the {@linkplain LockClient#holderId() id} of the candidate's client: see {@link Election#candidates}
+     * @throws IllegalArgumentException if it is the id of this client; the candidate then still leads
+     * @throws UnsafeStoreException if a leader cannot {@linkplain LockClient#namesSuccessors() name its successor} at this
+     *     store; the candidate then still leads
+     */
+    HandOverOutcome handOver(String candidate);
+
+    /** As {@link #handOver}, without waiting; completes exceptionally in the same cases. */
+    CompletableFuture<HandOverOutcome> handOverAsync(String candidate);
+
+    /**
      * Ends the candidacy: resigns as {@link #resign} does if the candidate leads, and does not stand again. Waits until
      * the callback has returned and the store has answered, for at most the term's remaining validity plus the time
      * limit of the store. From inside the callback it returns at once. Does not react to interruption. Repeated calls

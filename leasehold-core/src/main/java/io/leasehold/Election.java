@@ -1,5 +1,6 @@
 package io.leasehold;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
@@ -63,6 +64,15 @@ public interface Election {
      * @throws LockStoreException if the store cannot answer
      */
     Optional<Leader> leader();
+
+    /**
+     * The candidates that wait to be elected, in their order, at most {@code limit}; empty for a store without a queue. A client
+     * with several candidacies waits with one of them at a time, and a caller that waits for the lock of this name counts as a
+     * candidate. Asks the store, once more for each client, and waits for its answers; does not react to interruption.
+     *
+     * @throws LockStoreException if the store cannot answer
+     */
+    List<Candidate> candidates(int limit);
 
     /**
      * Calls the observer with the current leader, and after each change, until the observation is closed. Leasehold

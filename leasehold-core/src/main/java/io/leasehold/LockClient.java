@@ -98,6 +98,12 @@ public interface LockClient extends AutoCloseable {
     boolean keepsTickets();
 
     /**
+     * Whether a leader can name its successor at the connected store. If not, {@link Candidacy#handOver} is refused. A client
+     * that has not reached its store yet reports true.
+     */
+    boolean namesSuccessors();
+
+    /**
      * The permits with this name: {@code count} numbered slots, each of which one caller at a time can hold; no I/O. The
      * count belongs to the lock: a client that states another one is refused with {@link PermitCountException}.
      *

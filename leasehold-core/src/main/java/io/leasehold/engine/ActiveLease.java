@@ -400,6 +400,15 @@ class ActiveLease implements LeakWatch.Watched {
         return closing;
     }
 
+    /** Keeps the lock from the next attempt in the process: it is released for a waiter at the store. */
+    synchronized void keepForOthers() {
+        news().forOthers = true;
+    }
+
+    synchronized boolean isForOthers() {
+        return news().forOthers;
+    }
+
     /** Releases the lease, once. The future completes with the outcome, on any thread. */
     CompletableFuture<ReleaseOutcome> release() {
         CompletableFuture<ReleaseOutcome> released;

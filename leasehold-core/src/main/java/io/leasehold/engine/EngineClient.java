@@ -223,6 +223,11 @@ public final class EngineClient implements LockClient {
     }
 
     @Override
+    public boolean namesSuccessors() {
+        return context.store().namesSuccessors();
+    }
+
+    @Override
     public LockAdmin admin() {
         return new EngineAdmin(context, defaults.options());
     }

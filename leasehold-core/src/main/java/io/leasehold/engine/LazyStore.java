@@ -27,6 +27,8 @@ import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.SuccessorReply;
+import io.leasehold.spi.SuccessorRequest;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
@@ -262,6 +264,19 @@ public final class LazyStore implements LockStore {
         return asked(
                 store -> store.downgrade(request, writer),
                 () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
+    }
+
+    /** Until the store is opened, this is unknown, and there is no holder that could ask. */
+    @Override
+    public boolean namesSuccessors() {
+        return asked(LockStore::namesSuccessors, () -> true);
+    }
+
+    @Override
+    public CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
+        return asked(
+                store -> store.nameSuccessor(request),
+                () -> CompletableFuture.completedFuture(new SuccessorReply.NotOurs()));
     }
 
     @Override

@@ -1,13 +1,20 @@
 package io.leasehold.engine;
 
+import static java.util.Objects.requireNonNull;
+
+import io.leasehold.Candidate;
 import io.leasehold.Election;
 import io.leasehold.Holder;
 import io.leasehold.Leader;
 import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.LockAdmin.HeldLock;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -49,15 +56,41 @@ final class LeaderWatch implements Election.Observation {
                         .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())));
     }
 
-    /** Adds the client's record, which is optional: a store that cannot answer is not asked twice for it. */
+    /** Adds the client's record: a store that cannot answer is not asked twice for it. */
     private static CompletableFuture<Optional<Leader>> withRecord(LockStore store, LockName name, Holder holder) {
-        return Futures.ask(() -> store.operations().client(holder.id()))
-                .exceptionally(unknown -> Optional.empty())
+        return record(store, holder.id())
                 .thenApply(client -> Optional.of(new Leader(
                         holder.id(),
                         client.map(ClientRecord::application).orElse(""),
                         holder.fencingToken(),
                         client.flatMap(c -> c.holdOf(name)).map(ClientRecord.ClientHold::since))));
+    }
+
+    /** Returns the candidates that wait, with the labels from the records of their clients. */
+    static CompletableFuture<List<Candidate>> candidates(LockStore store, LockName name, int limit) {
+        return Futures.ask(() -> store.admin().waiters(name, limit)).thenCompose(waiters -> {
+            Map<String, CompletableFuture<String>> labels = new HashMap<>();
+            for (QueuedWaiter waiter : waiters) {
+                labels.computeIfAbsent(
+                        waiter.holderId(),
+                        id -> record(store, id)
+                                .thenApply(client ->
+                                        client.map(ClientRecord::application).orElse("")));
+            }
+            return CompletableFuture.allOf(labels.values().toArray(CompletableFuture[]::new))
+                    .thenApply(all -> waiters.stream()
+                            .map(waiter -> new Candidate(
+                                    waiter.holderId(),
+                                    requireNonNull(labels.get(waiter.holderId()))
+                                            .join(),
+                                    Optional.ofNullable(waiter.waited())))
+                            .toList());
+        });
+    }
+
+    /** Reads a client's record, which is optional. */
+    private static CompletableFuture<Optional<ClientRecord>> record(LockStore store, String holderId) {
+        return Futures.ask(() -> store.operations().client(holderId)).exceptionally(unknown -> Optional.empty());
     }
 
     LeaderWatch begin() {

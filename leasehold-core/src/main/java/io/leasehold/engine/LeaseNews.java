@@ -31,6 +31,8 @@ final class LeaseNews {
     HoldEnd.@Nullable Lost loss;
     /** Whether user code was notified of the loss. */
     boolean lossReported;
+    /** Whether the lock is to be released for a waiter at the store, and not passed on within the process. */
+    boolean forOthers;
 
     @Nullable
     HoldEnd end;

@@ -78,7 +78,7 @@ final class LeaseReturn {
     private boolean passOn() {
         while (true) {
             grant.checkForSuspension();
-            LocalQueues.Contender next = queues.first(grant.name());
+            LocalQueues.Contender next = lease.isForOthers() ? null : queues.first(grant.name());
             boolean isAlike = next != null && grant.settings().options().equals(next.options());
             ActiveLease passed = isAlike ? grant.nextToPassOn() : null;
             if (next == null || passed == null) {

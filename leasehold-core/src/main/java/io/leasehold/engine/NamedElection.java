@@ -1,12 +1,14 @@
 package io.leasehold.engine;
 
 import io.leasehold.Candidacy;
+import io.leasehold.Candidate;
 import io.leasehold.Election;
 import io.leasehold.Leader;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.Term;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -71,6 +73,15 @@ final class NamedElection implements Election {
     public Optional<Leader> leader() {
         EngineContext context = attempts.context();
         return Futures.join(context.runtime(), LeaderWatch.ask(context.store(), name));
+    }
+
+    @Override
+    public List<Candidate> candidates(int limit) {
+        if (limit < 1) {
+            throw new IllegalArgumentException("limit " + limit + " is not positive");
+        }
+        EngineContext context = attempts.context();
+        return Futures.join(context.runtime(), LeaderWatch.candidates(context.store(), name, limit));
     }
 
     @Override

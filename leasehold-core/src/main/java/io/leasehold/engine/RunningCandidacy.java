@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.leasehold.Candidacy;
 import io.leasehold.Guarantee;
+import io.leasehold.HandOverOutcome;
 import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -282,6 +283,24 @@ final class RunningCandidacy implements Candidacy {
 
     private void release(RunningTerm over) {
         disarm();
+        String successor = over.beginRelease();
+        if (successor == null) {
+            giveBack(over);
+            return;
+        }
+        ActiveLease lease = LeaseHandle.of(over.lease()).state();
+        CompletableFuture<Boolean> named = Futures.ask(() -> SuccessorNaming.begin(lease, successor));
+        // Once the client is closed, no timer repeats the request.
+        CompletableFuture.anyOf(named, attempts.closed()).whenComplete((isFirst, error) -> {
+            if (Boolean.TRUE.equals(isFirst)) {
+                over.successorIsFirst();
+                lease.keepForOthers();
+            }
+            giveBack(over);
+        });
+    }
+
+    private void giveBack(RunningTerm over) {
         Futures.ask(LeaseHandle.of(over.lease())::give).whenComplete((answer, error) -> {
             over.outcome().complete(error == null ? answer : ReleaseOutcome.UNCONFIRMED);
             on(over, new Event.Released(context.store().guarantees().queueing() == Guarantee.Queueing.FIFO));
@@ -333,23 +352,48 @@ final class RunningCandidacy implements Candidacy {
 
     @Override
     public ReleaseOutcome resign() {
-        return Futures.join(context.runtime(), givenBack());
+        return Futures.join(context.runtime(), givenBack(last(), null));
     }
 
     @Override
     public CompletableFuture<ReleaseOutcome> resignAsync() {
-        return Futures.onCallbackExecutor(context.runtime(), givenBack());
+        return Futures.onCallbackExecutor(context.runtime(), givenBack(last(), null));
     }
 
-    private CompletableFuture<ReleaseOutcome> givenBack() {
-        CompletableFuture<ReleaseOutcome> lost = CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
-        RunningTerm last;
-        boolean leads;
-        synchronized (this) {
-            last = term;
-            leads = machine.phase() == Phase.LEADING;
+    @Override
+    public HandOverOutcome handOver(String candidate) {
+        return Futures.join(context.runtime(), handedOver(requireNonNull(candidate, "candidate")));
+    }
+
+    @Override
+    public CompletableFuture<HandOverOutcome> handOverAsync(String candidate) {
+        requireNonNull(candidate, "candidate");
+        return Futures.onCallbackExecutor(context.runtime(), Futures.ask(() -> handedOver(candidate)));
+    }
+
+    private CompletableFuture<HandOverOutcome> handedOver(String candidate) {
+        SuccessorNaming.require(name, context.store());
+        if (candidate.equals(context.holderId())) {
+            throw new IllegalArgumentException("cannot hand the election \"" + name + "\" over to \"" + candidate
+                    + "\": that is the client of the leader itself. Resign, and the other candidates come first. The"
+                    + " candidate still leads.");
         }
-        if (leads && last != null) {
+        RunningTerm last = last();
+        return givenBack(last, candidate).thenApply(outcome -> switch (outcome) {
+            case ALREADY_LOST -> HandOverOutcome.ALREADY_LOST;
+            case UNCONFIRMED -> HandOverOutcome.UNCONFIRMED;
+            default ->
+                last != null && last.hasFirst(candidate) ? HandOverOutcome.HANDED_OVER : HandOverOutcome.RELEASED;
+        });
+    }
+
+    /** Ends the term, if it is still the current one, for the named successor, if there is one. */
+    private CompletableFuture<ReleaseOutcome> givenBack(@Nullable RunningTerm last, @Nullable String successor) {
+        CompletableFuture<ReleaseOutcome> lost = CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
+        if (last != null && last == led()) {
+            if (successor != null) {
+                last.nameSuccessor(successor);
+            }
             on(last, new Event.Resign(isCallback(last)));
             return last.cause() == null ? last.outcome() : lost;
         }

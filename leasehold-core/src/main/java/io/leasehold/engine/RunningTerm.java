@@ -50,6 +50,13 @@ final class RunningTerm implements Term {
 
     private boolean interrupted;
 
+    /** The candidate that is to lead next, if one was named. */
+    private @Nullable String successor;
+    /** Whether that candidate was the first in the queue before the release. */
+    private boolean successorIsFirst;
+    /** Whether the release has begun: it is too late to name a successor. */
+    private boolean releasing;
+
     RunningTerm(Lease lease, LockRuntime runtime, Callback leader) {
         this.lease = lease;
         this.runtime = runtime;
@@ -62,6 +69,29 @@ final class RunningTerm implements Term {
 
     CompletableFuture<ReleaseOutcome> outcome() {
         return outcome;
+    }
+
+    /** Names the candidate that is to lead next, unless another was named before, or the release has begun. */
+    synchronized void nameSuccessor(String candidate) {
+        if (!releasing && successor == null) {
+            successor = candidate;
+        }
+    }
+
+    /** Returns the candidate that is to lead next, or null; none can be named from now on. */
+    synchronized @Nullable String beginRelease() {
+        releasing = true;
+        return successor;
+    }
+
+    /** Records that the named candidate is the first in the queue. */
+    synchronized void successorIsFirst() {
+        successorIsFirst = true;
+    }
+
+    /** Whether this candidate was the first in the queue before the release. */
+    synchronized boolean hasFirst(String candidate) {
+        return successorIsFirst && candidate.equals(successor);
     }
 
     /** Returns why the lease was lost, or null. */

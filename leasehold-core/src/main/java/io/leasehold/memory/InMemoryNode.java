@@ -27,6 +27,8 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.SuccessorReply;
+import io.leasehold.spi.SuccessorRequest;
 import io.leasehold.spi.toolkit.Glob;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -287,7 +289,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         boolean awaited;
         List<Consumer<StoreSignals>> signals = new ArrayList<>(0);
         synchronized (this) {
-            long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
                 if (name.isPermits()) {
                     released |= permits.release(name, request, signals);
@@ -300,14 +301,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     continue;
                 }
                 NameState entry = entry(name);
-                if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
-                    entry.waiters.remove(request.owner());
-                }
-                Held held = current(entry, nowNanos);
-                if (held != null && held.owner().equals(request.owner())) {
-                    entry.held = null;
-                    released = true;
-                }
+                released |= entry.end(request, runtime.nanoTime());
                 entry.raise(request.ballot(), serverMicros());
                 step(signals).serve(name, entry);
                 forgetUnused(name, entry);
@@ -317,6 +311,18 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         listeners.send(signals);
         return CompletableFuture.completedFuture(
                 released ? new ReleaseReply.Released(List.of(), awaited) : new ReleaseReply.NotOurs());
+    }
+
+    @Override
+    public boolean namesSuccessors() {
+        return true;
+    }
+
+    @Override
+    public synchronized CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
+        NameState entry = entries.get(request.name());
+        return CompletableFuture.completedFuture(
+                entry == null ? new SuccessorReply.NotOurs() : entry.nameSuccessor(request, runtime.nanoTime()));
     }
 
     @Override
@@ -361,11 +367,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             return permits.waiters(name, nowNanos).values();
         }
         NameState entry = entries.get(name.asExclusive());
-        if (entry == null) {
-            return List.of();
-        }
-        entry.dropSilentWaiters(nowNanos);
-        return entry.waiters.values();
+        return entry == null ? List.of() : entry.waitersAt(nowNanos);
     }
 
     @Override

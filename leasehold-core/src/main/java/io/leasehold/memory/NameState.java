@@ -6,9 +6,13 @@ import io.leasehold.node.LockNode;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.SuccessorReply;
+import io.leasehold.spi.SuccessorRequest;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -232,6 +236,43 @@ final class NameState {
         return waiters.isEmpty() || waiters.keySet().iterator().next().equals(owner);
     }
 
+    /**
+     * Ends an owner token, except the place of one whose attempt continues under another; returns whether it held the lock
+     * as a writer.
+     */
+    boolean end(ReleaseRequest request, long nowNanos) {
+        if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
+            waiters.remove(request.owner());
+        }
+        Held current = heldAt(nowNanos);
+        boolean isHolder = current != null && current.owner().equals(request.owner());
+        held = isHolder ? null : current;
+        return isHolder;
+    }
+
+    /** Puts a waiter before all others for the holder: see {@link SuccessorRequest}. */
+    SuccessorReply nameSuccessor(SuccessorRequest request, long nowNanos) {
+        Held current = heldAt(nowNanos);
+        if (current == null || !current.owner().equals(request.owner())) {
+            return new SuccessorReply.NotOurs();
+        }
+        dropSilentWaiters(nowNanos);
+        return putFirst(request.holderId()) ? new SuccessorReply.First() : new SuccessorReply.NotWaiting();
+    }
+
+    private boolean putFirst(String holderId) {
+        for (Map.Entry<OwnerToken, Place> waiter : waiters.entrySet()) {
+            if (!waiter.getValue().reads() && waiter.getValue().holderId().equals(holderId)) {
+                Map<OwnerToken, Place> ordered = new LinkedHashMap<>();
+                ordered.put(waiter.getKey(), waiter.getValue());
+                waiters.forEach(ordered::putIfAbsent);
+                waiters = ordered;
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether a reader need not wait for the waiters before it: readers that come one after another share the lock. */
     boolean isBehindReadersOnly(OwnerToken owner) {
         for (Map.Entry<OwnerToken, Place> waiter : waiters.entrySet()) {
@@ -248,6 +289,12 @@ final class NameState {
         if (!waiters.isEmpty()) {
             waiters.values().removeIf(place -> nowNanos - place.forgottenAtNanos() >= 0);
         }
+    }
+
+    /** The places of the waiters that are not silent, in their order. */
+    Collection<Place> waitersAt(long nowNanos) {
+        dropSilentWaiters(nowNanos);
+        return waiters.values();
     }
 
     /**

@@ -9,8 +9,8 @@ import java.util.concurrent.CompletableFuture;
 /**
  * The common part of a {@link LockStore} and of a node that answers ballots: the operations on granted locks.
  *
- * <p><b>Contract.</b> Every method returns at once. Futures of {@code renew}, {@code release} and {@code export} always
- * complete normally, within the request's time limit: failures are replies. They may complete on any thread; dependent
+ * <p><b>Contract.</b> Every method returns at once. Futures of {@code renew}, {@code release}, {@code export} and {@code
+ * nameSuccessor} always complete normally, within the request's time limit: failures are replies. They may complete on any thread; dependent
  * stages must not block it.
  */
 public interface LockKeeper extends AutoCloseable {
@@ -61,6 +61,19 @@ public interface LockKeeper extends AutoCloseable {
      */
     default boolean keepsReaders() {
         return false;
+    }
+
+    /**
+     * Whether the holder of a lock can name the waiter that gets it next. If not (the default), the engine refuses the caller
+     * and does not call {@link #nameSuccessor}.
+     */
+    default boolean namesSuccessors() {
+        return false;
+    }
+
+    /** Puts a waiter before all others: see {@link SuccessorRequest}. */
+    default CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
+        throw new UnsupportedOperationException(description() + " does not let a holder name its successor");
     }
 
     /** The operations that inspect locks and release one by force. */

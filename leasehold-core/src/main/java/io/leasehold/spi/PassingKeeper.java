@@ -65,6 +65,16 @@ public abstract class PassingKeeper implements LockKeeper {
     }
 
     @Override
+    public boolean namesSuccessors() {
+        return keeper.namesSuccessors();
+    }
+
+    @Override
+    public CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
+        return keeper.nameSuccessor(request);
+    }
+
+    @Override
     public StoreAdmin admin() {
         return keeper.admin();
     }

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Candidacy;
+import io.leasehold.Candidate;
 import io.leasehold.Election;
+import io.leasehold.HandOverOutcome;
 import io.leasehold.Holder;
 import io.leasehold.Leader;
 import io.leasehold.Leasehold;
@@ -14,6 +16,8 @@ import io.leasehold.LockOptions;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.Term;
 import io.leasehold.admin.ClientRecord;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.StoreOperations;
 import java.time.Duration;
 import java.time.Instant;
@@ -28,6 +32,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -67,6 +72,75 @@ final class ElectionTest {
             first.close();
             assertThat(locks.election(NAME).leader()).isEmpty();
         }
+    }
+
+    /** The callback is interrupted; the caller is interrupted while it waits, and still receives the outcome. */
+    @Test
+    void handingOverInterruptsACallbackThatBlocksAndTheNamedCandidateLeads() throws Exception {
+        SystemLockRuntime runtime = new SystemLockRuntime();
+        InMemoryNode node = new InMemoryNode(runtime);
+        LinkedBlockingQueue<String> led = new LinkedBlockingQueue<>();
+        LockClient one = member(node, runtime);
+        LockClient two = member(node, runtime);
+        LockClient three = member(node, runtime);
+        Candidacy first = one.election(NAME).stand(term -> {
+            led.add("first");
+            untilInterrupted();
+        });
+        assertThat(led.take()).isEqualTo("first");
+        two.election(NAME).stand(term -> {
+            led.add("second");
+            untilInterrupted();
+        });
+        awaitCandidates(one, two.holderId());
+        three.election(NAME).stand(term -> led.add("third"));
+        awaitCandidates(one, two.holderId(), three.holderId());
+        Thread.currentThread().interrupt();
+        assertThat(first.handOver(three.holderId())).isEqualTo(HandOverOutcome.HANDED_OVER);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(led.take()).isEqualTo("third");
+        assertThat(led.take()).as("it has ended its term itself").isEqualTo("second");
+        List.of(one, two, three).forEach(LockClient::close);
+        runtime.close();
+    }
+
+    /** A callback hands over itself, and waits for the outcome in its own thread. */
+    @Test
+    void aCallbackHandsOverItself() throws Exception {
+        SystemLockRuntime runtime = new SystemLockRuntime();
+        InMemoryNode node = new InMemoryNode(runtime);
+        LinkedBlockingQueue<Object> led = new LinkedBlockingQueue<>();
+        LockClient one = member(node, runtime);
+        LockClient two = member(node, runtime);
+        CompletableFuture<Candidacy> own = new CompletableFuture<>();
+        own.complete(one.election(NAME).stand(term -> {
+            awaitCandidates(one, two.holderId());
+            led.add(own.join().handOver(two.holderId()));
+            led.add(term.isValid());
+            untilInterrupted();
+        }));
+        two.election(NAME).stand(term -> {
+            led.add("second");
+            untilInterrupted();
+        });
+        assertThat(List.of(led.take(), led.take(), led.take()))
+                .containsExactlyInAnyOrder(HandOverOutcome.HANDED_OVER, false, "second");
+        List.of(one, two).forEach(LockClient::close);
+        runtime.close();
+    }
+
+    private static LockClient member(InMemoryNode node, SystemLockRuntime runtime) {
+        return Leasehold.builder().store(new SingleNodeStore(node, runtime)).connect();
+    }
+
+    private static void awaitCandidates(LockClient asking, String... ids) {
+        List<String> waiting;
+        do {
+            LockSupport.parkNanos(1_000_000L);
+            waiting = asking.election(NAME).candidates(10).stream()
+                    .map(Candidate::holderId)
+                    .toList();
+        } while (!waiting.equals(List.of(ids)));
     }
 
     @Test

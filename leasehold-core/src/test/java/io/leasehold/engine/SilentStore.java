@@ -20,6 +20,8 @@ import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.SuccessorReply;
+import io.leasehold.spi.SuccessorRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -203,7 +205,7 @@ final class SilentStore implements LockStore, StoreAdmin {
     private boolean refusing;
     private int silentlyBroken;
 
-    /** Makes the next exports and resumes return no future. */
+    /** Makes the next exports, resumes and named successors return no future. */
     synchronized void returnsNoFuture(int times) {
         silentlyBroken = times;
     }
@@ -278,6 +280,32 @@ final class SilentStore implements LockStore, StoreAdmin {
         failIfTold();
         CompletableFuture<AcquireReply> answer = new CompletableFuture<>();
         downgrades.add(new Asked<>(request, answer));
+        return answer;
+    }
+
+    /** Whether a leader can name its successor. */
+    boolean namesSuccessors = true;
+
+    private final List<Asked<SuccessorRequest, SuccessorReply>> successors = new ArrayList<>();
+
+    synchronized List<Asked<SuccessorRequest, SuccessorReply>> successors() {
+        return List.copyOf(successors);
+    }
+
+    @Override
+    public boolean namesSuccessors() {
+        return namesSuccessors;
+    }
+
+    @Override
+    public synchronized CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
+        failIfTold();
+        CompletableFuture<SuccessorReply> answer = new CompletableFuture<>();
+        successors.add(new Asked<>(request, answer));
+        if (silentlyBroken > 0) {
+            silentlyBroken--;
+            return null;
+        }
         return answer;
     }
 

@@ -27,6 +27,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.SuccessorRequest;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -96,10 +97,12 @@ class NodeDifferentialTest {
     @Test
     void scriptsAndModelAgree() {
         int handOvers = 0;
+        Map<String, Integer> seen = new TreeMap<>();
         try (DifferentialSubject scripts = ofScripts();
                 DifferentialSubject model = new DifferentialSubject(new InMemoryNode(runtime))) {
-            handOvers = walks(seed -> new Walk(seed, scripts, model, false));
+            handOvers = walks(seed -> new Walk(seed, scripts, model, false, seen));
         }
+        assertThat(seen.keySet()).contains("First", "NotWaiting", "NotOurs");
         assertThat(handOvers).as("hand-overs that were compared").isGreaterThan(WALKS);
     }
 
@@ -150,10 +153,6 @@ class NodeDifferentialTest {
         private long top;
         private long bornMicros = 1_000_000_000;
         private final Set<String> compared = new HashSet<>();
-
-        Walk(long seed, DifferentialSubject scripts, DifferentialSubject model, boolean member) {
-            this(seed, scripts, model, member, new TreeMap<>());
-        }
 
         Walk(
                 long seed,
@@ -234,6 +233,8 @@ class NodeDifferentialTest {
                 case 5 -> {
                     if (random.nextInt(3) == 0) {
                         both("force", subject -> answered(subject.node.admin().forceRelease(name, null)), differences);
+                    } else if (!member) {
+                        both("name " + who, nameSuccessor(owner), differences);
                     }
                 }
                 default -> {
@@ -249,6 +250,19 @@ class NodeDifferentialTest {
             if (differences.isEmpty() && !member) {
                 compareHandOvers(differences);
             }
+        }
+
+        /** Puts a waiter first, whether the owner token holds the lock or not. */
+        private Function<DifferentialSubject, String> nameSuccessor(OwnerToken owner) {
+            String heir = "host/1/" + random.nextInt(OWNERS + 1);
+            SuccessorRequest request = new SuccessorRequest(name, owner, heir, TIMEOUT_NANOS);
+            return subject -> {
+                String told = NodeBench.answer(subject.node.nameSuccessor(request))
+                        .getClass()
+                        .getSimpleName();
+                seen.merge(told, 1, Integer::sum);
+                return told;
+            };
         }
 
         /** A writer becomes a reader, or an owner token that has nothing tries to. */

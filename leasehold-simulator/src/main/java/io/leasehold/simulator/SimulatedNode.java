@@ -25,6 +25,8 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.SuccessorReply;
+import io.leasehold.spi.SuccessorRequest;
 import io.leasehold.testkit.virtual.ClockShape;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
@@ -295,6 +297,18 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         return granting(ballot, () -> node.acquire(ballot, membership));
+    }
+
+    @Override
+    public boolean namesSuccessors() {
+        return node.namesSuccessors();
+    }
+
+    /** The model of a node keeps the order of arrival, so the trace ends with the first named successor. */
+    @Override
+    public CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
+        trace.followsNoMore();
+        return write(() -> node.nameSuccessor(request));
     }
 
     @Override

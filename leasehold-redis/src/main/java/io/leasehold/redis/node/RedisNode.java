@@ -37,6 +37,8 @@ import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.SuccessorReply;
+import io.leasehold.spi.SuccessorRequest;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -416,6 +418,27 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
         return member.resume(ballot, ticket, step, membership);
+    }
+
+    /** A member of a set hands nothing over. */
+    @Override
+    public boolean namesSuccessors() {
+        return !settings.member();
+    }
+
+    @Override
+    public CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
+        Requests.Subject subject = new Requests.Subject("name the successor in", request.name());
+        String lock = keys.lock(request.name());
+        String[] all = {lock, KeyLayout.queued(lock), KeyLayout.behind(lock), KeyLayout.wanted(lock)};
+        return requests.run(
+                subject,
+                request.timeoutNanos(),
+                new ScriptCall(LuaScript.NAME_SUCCESSOR, all, new String[] {
+                    request.owner().hex(), request.holderId()
+                }),
+                (reply, link) -> decoder.successor(reply, subject),
+                failure -> new SuccessorReply.Failed(failure.kind(), failure.error()));
     }
 
     @Override

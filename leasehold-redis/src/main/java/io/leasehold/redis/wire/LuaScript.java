@@ -36,6 +36,9 @@ public final class LuaScript {
     /** The common case of {@link #RELEASE} for several callers, each of which succeeds or fails on its own. */
     public static final LuaScript RELEASE_MANY = load("release_many.lua");
 
+    /** Puts one waiter before all others, on behalf of the holder. */
+    public static final LuaScript NAME_SUCCESSOR = load("name_successor.lua");
+
     /** Ends the hold of an owner token, and keeps the lock for a ticket. */
     public static final LuaScript EXPORT = load("export.lua");
     /** Continues an exported lease. */
@@ -110,6 +113,7 @@ public final class LuaScript {
             RELEASE,
             RELEASE_HELD,
             RELEASE_MANY,
+            NAME_SUCCESSOR,
             EXPORT,
             RESUME,
             RELEASE_KEY,

@@ -13,6 +13,7 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.SuccessorReply;
 import io.leasehold.spi.toolkit.Failure;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -128,6 +129,21 @@ public final class ReplyDecoder {
                         new StoreUnavailableException(
                                 "the fence could be raised only to " + number(reply, 1) + "; it is raised again",
                                 null));
+            default -> throw unknown(kind);
+        };
+    }
+
+    /** Reads a reply of {@code name_successor.lua}. */
+    public SuccessorReply successor(List<?> reply, Object what) {
+        Failure failure = sideKey(reply, what);
+        if (failure != null) {
+            return new SuccessorReply.Failed(failure.kind(), failure.error());
+        }
+        String kind = text(reply, 0);
+        return switch (kind) {
+            case "first" -> new SuccessorReply.First();
+            case "not-waiting" -> new SuccessorReply.NotWaiting();
+            case "not-ours" -> new SuccessorReply.NotOurs();
             default -> throw unknown(kind);
         };
     }

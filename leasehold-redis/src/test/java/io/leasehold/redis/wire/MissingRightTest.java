@@ -127,6 +127,6 @@ class MissingRightTest {
                         "plain_acquire.lua",
                         "read_acquire.lua",
                         "permits_acquire.lua");
-        assertThat(LuaScript.all()).hasSize(38);
+        assertThat(LuaScript.all()).hasSize(39);
     }
 }

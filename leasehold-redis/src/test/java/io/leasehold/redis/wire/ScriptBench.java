@@ -151,6 +151,10 @@ final class ScriptBench {
         return eval(LuaScript.ACQUIRE, keys(), value, "30000", token, token, "60000", channel, "4000", runId);
     }
 
+    List<Object> nameSuccessor(String owner, String holderId) {
+        return eval(LuaScript.NAME_SUCCESSOR, new String[] {lock, queued, behind, wanted}, owner, holderId);
+    }
+
     /** The value of a ticket, with the token 7 for operators. */
     static String ticketOf(String ticket) {
         return ticket + ":7:ticket of host/1/x";

@@ -4,17 +4,23 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.leasehold.Guarantee;
+import io.leasehold.HandOverOutcome;
 import io.leasehold.Leader;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.Term;
+import io.leasehold.UnsafeStoreException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Tests of elections: one candidate of all clients leads, and the next one only after it. */
@@ -65,6 +71,67 @@ public interface ElectionTck extends SharesStore {
                     "the other candidate is queued",
                     () -> !observer.admin().waiters(name, 10).isEmpty());
         }
+    }
+
+    /**
+     * A leader hands over to the candidate that it names, before one that came earlier, and once. Where it cannot, it still
+     * leads.
+     */
+    @Test
+    default void aLeaderHandsOverToTheOneItNames(TckBench bench) throws InterruptedException {
+        LockName name = bench.name("named");
+        LockClient observer = bench.client();
+        Candidate first = new Candidate(bench.client(), name);
+        Candidate.Led led = first.next();
+        Candidate second = new Candidate(bench.client(), name);
+        if (!bench.namesSuccessors()) {
+            assertFalse(observer.namesSuccessors());
+            String other = second.client().holderId();
+            assertThrows(UnsafeStoreException.class, () -> first.candidacy().handOver(other));
+            CompletableFuture<HandOverOutcome> refused = first.candidacy().handOverAsync(other);
+            Throwable failure = assertThrows(CompletionException.class, () -> TckBench.join(refused));
+            assertInstanceOf(UnsafeStoreException.class, failure.getCause());
+            assertTrue(led.term().isValid());
+            return;
+        }
+        assertTrue(observer.namesSuccessors());
+        awaitCandidates(observer, name, second);
+        Candidate third = new Candidate(bench.client(), name);
+        awaitCandidates(observer, name, second, third);
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> first.candidacy().handOver(first.client().holderId()));
+        assertTrue(led.term().isValid());
+        assertEquals(
+                HandOverOutcome.ALREADY_LOST,
+                second.candidacy().handOver(third.client().holderId()),
+                "it does not lead");
+
+        CompletableFuture<HandOverOutcome> handed =
+                first.candidacy().handOverAsync(third.client().holderId());
+        assertFalse(led.term().isValid());
+        assertInstanceOf(Term.End.Resigned.class, TckBench.join(led.end()));
+        led.work().complete(null);
+        assertEquals(HandOverOutcome.HANDED_OVER, TckBench.join(handed));
+        Candidate.Led next = third.next();
+        assertTrue(next.term().fencingToken() > led.term().fencingToken());
+        awaitCandidates(observer, name, second, first);
+
+        handed = third.candidacy().handOverAsync("no such candidate");
+        next.work().complete(null);
+        assertEquals(HandOverOutcome.RELEASED, TckBench.join(handed));
+        assertTrue(second.next().term().fencingToken() > next.term().fencingToken());
+    }
+
+    private static void awaitCandidates(LockClient observer, LockName name, Candidate... expected) {
+        List<String> ids =
+                Stream.of(expected).map(one -> one.client().holderId()).toList();
+        TckBench.until(
+                "the candidates are queued",
+                () -> observer.election(name).candidates(10).stream()
+                        .map(io.leasehold.Candidate::holderId)
+                        .toList()
+                        .equals(ids));
     }
 
     /** A term that an operator ends is notified; its candidate stands again only when its callback has returned. */

@@ -188,6 +188,16 @@ public final class TckBench {
         }
     }
 
+    /** Whether a leader can name its successor at the store. */
+    boolean namesSuccessors() {
+        LockStore probe = fixture.open(new WallTimeRuntime());
+        try {
+            return probe.namesSuccessors();
+        } finally {
+            probe.close();
+        }
+    }
+
     /** Leaves the test out where the store keeps no tickets; that is printed. */
     void needsTickets() {
         if (!keepsTickets()) {

@@ -26,6 +26,8 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.SuccessorReply;
+import io.leasehold.spi.SuccessorRequest;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -235,6 +237,16 @@ public final class FaultyNode implements LockNode, StoreAdmin {
     @Override
     public Optional<StorePermits> permits() {
         return node.permits();
+    }
+
+    @Override
+    public boolean namesSuccessors() {
+        return node.namesSuccessors();
+    }
+
+    @Override
+    public CompletableFuture<SuccessorReply> nameSuccessor(SuccessorRequest request) {
+        return call(request.timeoutNanos(), () -> node.nameSuccessor(request), SuccessorReply.Failed::new);
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.leasehold.testkit.virtual;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Candidacy;
+import io.leasehold.HandOverOutcome;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
@@ -42,6 +43,9 @@ final class ElectionWorldTest {
         private final List<Candidate> candidates = new ArrayList<>();
         private long lastToken;
         private int terms;
+        private int handedOver;
+        /** Whether a hand-over was refused or reported wrongly. */
+        private boolean wrongly;
 
         Play(long seed) {
             world = VirtualWorld.seeded(seed);
@@ -64,12 +68,14 @@ final class ElectionWorldTest {
 
         private final class Candidate {
             private final VirtualRuntime process;
+            private final LockClient client;
             private final Candidacy candidacy;
             private Term term;
             private CompletableFuture<Void> work = CompletableFuture.completedFuture(null);
 
             Candidate(VirtualRuntime process, LockClient client) {
                 this.process = process;
+                this.client = client;
                 this.candidacy = client.election(NAME).standAsync(this::lead);
             }
 
@@ -89,6 +95,18 @@ final class ElectionWorldTest {
                 return work;
             }
 
+            /** Hands over to any candidate, which may be of this process, dead, or no candidate at all. */
+            private void handOver() {
+                Candidate heir = candidates.get((int) world.randomBelow(candidates.size()));
+                String id = world.chance(0.1) ? "unknown" : heir.client.holderId();
+                candidacy.handOverAsync(id).whenComplete((outcome, error) -> {
+                    boolean isNamed = outcome == HandOverOutcome.HANDED_OVER;
+                    handedOver += isNamed ? 1 : 0;
+                    wrongly |= isNamed && id.equals("unknown");
+                    wrongly |= (error != null) != id.equals(client.holderId());
+                });
+            }
+
             private void stop() {
                 if (world.chance(0.1)) {
                     work.completeExceptionally(new IllegalStateException("made by the test"));
@@ -105,7 +123,7 @@ final class ElectionWorldTest {
         private void disturb() {
             int at = (int) world.randomBelow(processes.size());
             FaultyNode way = ways.get(at);
-            switch ((int) world.randomBelow(7)) {
+            switch ((int) world.randomBelow(8)) {
                 case 0 ->
                     way.faults(LinkFaults.none()
                             .delay(Duration.ofMillis(1), Duration.ofMillis(300))
@@ -126,6 +144,8 @@ final class ElectionWorldTest {
                             .get((int) world.randomBelow(candidates.size()))
                             .candidacy
                             .resignAsync();
+                case 6 ->
+                    candidates.stream().filter(Candidate::leads).findFirst().ifPresent(Candidate::handOver);
                 default -> {
                     if (at == 0 && world.chance(0.05)) {
                         processes.get(0).crash();
@@ -159,6 +179,7 @@ final class ElectionWorldTest {
                                 .isTrue();
                     });
             world.runFor(TTL.multipliedBy(2));
+            assertThat(wrongly).isFalse();
             assertThat(node.admin().describe(NAME).join()).as("nothing is left").isEmpty();
         }
     }
@@ -169,17 +190,22 @@ final class ElectionWorldTest {
         // Every fault is logged.
         System.setErr(new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
         try {
+            int handedOver = 0;
             for (long seed = 1; seed <= WORLDS; seed++) {
-                play(seed);
+                handedOver += play(seed);
             }
+            assertThat(handedOver).as("hand-overs to a named candidate").isGreaterThan(WORLDS / 2);
         } finally {
             System.setErr(errors);
         }
     }
 
-    private static void play(long seed) {
+    /** Returns how often a leader has handed over to the candidate that it named. */
+    private static int play(long seed) {
         try {
-            new Play(seed).run();
+            Play play = new Play(seed);
+            play.run();
+            return play.handedOver;
         } catch (RuntimeException | AssertionError e) {
             throw new AssertionError("seed " + seed, e);
         }

@@ -127,6 +127,22 @@ public final class JointHunt {
         }
     }
 
+    /** The hand-over to a named candidate. */
+    public static final class OfSuccessors implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfSuccessors() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.memory.NamedSuccessorTest",
+                            "io.leasehold.engine.NamedHandOverTest",
+                            "io.leasehold.redis.wire.NameSuccessorScriptTest"))
+                    .get();
+        }
+    }
+
     /** The leases that travel over a set of nodes. */
     public static final class OfQuorumTickets implements IntFunction<String> {
 

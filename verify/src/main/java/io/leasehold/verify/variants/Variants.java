@@ -71,9 +71,9 @@ final class Variants {
                 new Variant(
                         "no-own-token-check",
                         "a release deletes any value",
-                        NODE,
-                        "if (held != null && held.owner().equals(request.owner())) {",
-                        "if (held != null) {"),
+                        NAME,
+                        "boolean isHolder = current != null && current.owner().equals(request.owner());",
+                        "boolean isHolder = current != null;"),
                 new Variant(
                         "renew-without-owner-check",
                         "a renewal extends any value",

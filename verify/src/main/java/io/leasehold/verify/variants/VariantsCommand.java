@@ -135,6 +135,7 @@ public final class VariantsCommand implements Callable<Integer> {
                     new Suite("redis", ToldVariants.all(), JointHunt.OfTold.class, false),
                     new Suite("redis", ClaimVariants.all(), JointHunt.OfClaims.class, false),
                     new Suite("redis", TicketVariants.all(), JointHunt.OfTickets.class, false),
+                    new Suite("redis", SuccessorVariants.all(), JointHunt.OfSuccessors.class, false),
                     new Suite("redis", QuorumTicketVariants.all(), JointHunt.OfQuorumTickets.class, false),
                     new Suite("redis", FencingVariants.all(), JointHunt.OfFencing.class, false),
                     new Suite("redis", PermitVariants.all(), JointHunt.OfPermits.class, false),
