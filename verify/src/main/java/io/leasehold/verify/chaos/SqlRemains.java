@@ -22,10 +22,10 @@ final class SqlRemains implements Remains {
     /** A client searches for expired records about once a minute, a few at a time. */
     private static final Duration RECORDS_STAY = Duration.ofMinutes(2);
 
-    /** The beginning of the names of rows that list the readers of a lock; they go when the last reader has gone. */
+    /** The beginning of the names of rows that list the readers of a lock. */
     private static final String READERS = "readers";
 
-    /** The beginning of the names of rows that keep the number of permits; they stay. */
+    /** The beginning of the names of rows of permits: their number, which stays, and the held ones. */
     private static final String PERMITS = "permits";
 
     private static final String OWNER_OF_READERS = "0".repeat(40);
@@ -54,7 +54,9 @@ final class SqlRemains implements Remains {
                 .close();
         String held = "(OLD.owner IS NOT NULL AND OLD.expires_at > " + micros() + " * 1000)";
         String note = "INSERT INTO chaos_note (what, name) VALUES ";
-        String deleted = note + "(CASE WHEN " + held + " AND OLD.name NOT LIKE '" + READERS + "%' THEN 'a held row was deleted' ELSE 'removed' END, OLD.name);";
+        // A release of the last reader, or of a permit, deletes their row.
+        String ofOthers = " AND OLD.name NOT LIKE '" + READERS + "%' AND OLD.name NOT LIKE '" + PERMITS + "%'";
+        String deleted = note + "(CASE WHEN " + held + ofOthers + " THEN 'a held row was deleted' ELSE 'removed' END, OLD.name);";
         String replaced = held + " AND NEW.owner IS NOT NULL AND NEW.owner <> OLD.owner";
         String changed = "IF " + replaced + " AND " + mayNotReplace(kind) + " THEN " + note
                 + "('a hold that had not ended was taken', OLD.name); END IF;"
