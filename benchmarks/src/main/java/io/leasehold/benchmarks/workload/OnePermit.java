@@ -2,6 +2,7 @@ package io.leasehold.benchmarks.workload;
 
 import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD;
 import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD_PERMIT;
+import static io.leasehold.benchmarks.peer.PeerKind.LEASEHOLD_STRICT;
 
 import io.leasehold.benchmarks.measure.Drive;
 import io.leasehold.benchmarks.measure.Load;
@@ -43,7 +44,7 @@ final class OnePermit implements Workload {
             int threads,
             IntFunction<Supplier<String>> names)
             throws InterruptedException {
-        Rounds.run(plan, plan.among(LEASEHOLD, LEASEHOLD_PERMIT), samples, (kind, round) -> {
+        Rounds.run(plan, plan.among(LEASEHOLD, LEASEHOLD_STRICT, LEASEHOLD_PERMIT), samples, (kind, round) -> {
             // A name has one kind.
             IntFunction<Supplier<String>> own = thread -> {
                 Supplier<String> of = names.apply(thread);
