@@ -129,8 +129,7 @@ final class NodeReleasesTest {
     }
 
     private static ReleaseRequest release(Grant grant) {
-        return new ReleaseRequest(
-                NAMES, grant.owner(), grant.tokens().last(), ReleaseRequest.Kind.RELEASE, SECOND);
+        return new ReleaseRequest(NAMES, grant.owner(), grant.tokens().last(), ReleaseRequest.Kind.RELEASE, SECOND);
     }
 
     /** Returns the ballot with which a node that has lost the lock got it back: the highest one of the owner token. */

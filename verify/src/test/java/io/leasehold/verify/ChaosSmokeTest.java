@@ -73,7 +73,18 @@ final class ChaosSmokeTest {
     @ValueSource(strings = {"readers", "permits", "tickets"})
     void aShortRunOfEachKindFindsNothing(String kind) {
         Outcome outcome = run(
-                "--kind", kind, "--minutes", "0.1", "--clients", "3", "--ttl", "1000", "--seed", "6", "--store", "sqlite");
+                "--kind",
+                kind,
+                "--minutes",
+                "0.1",
+                "--clients",
+                "3",
+                "--ttl",
+                "1000",
+                "--seed",
+                "6",
+                "--store",
+                "sqlite");
         assertThat(outcome.lines().get(0))
                 .startsWith("chaos sqlite " + kind)
                 .contains("overlaps=0, token regressions=0")

@@ -35,8 +35,7 @@ final class SharedReads implements Workload {
                     plan,
                     peers,
                     samples,
-                    (kind, round) ->
-                            HotLockInProcesses.window(this, stage, plan, workers, THREADS, kind, round));
+                    (kind, round) -> HotLockInProcesses.window(this, stage, plan, workers, THREADS, kind, round));
         }
     }
 }

@@ -51,8 +51,7 @@ public final class LeaseRecorder {
 
     /** Call this before the lease is released, or after its loss was reported. */
     public void ended(Lease lease, String how) {
-        sink.add(new HistoryEvent.Ended(
-                clock.getAsLong(), process, LeaseText.of(lease), lease.fencingToken(), how));
+        sink.add(new HistoryEvent.Ended(clock.getAsLong(), process, LeaseText.of(lease), lease.fencingToken(), how));
     }
 
     /** Call this when a release has returned. */

@@ -34,7 +34,11 @@ public final class StableReadChecker {
         reads.forEach((holder, accesses) -> {
             boolean onlyReads = accesses.stream().allMatch(one -> one.access() == HistoryEvent.Access.READ);
             if (onlyReads
-                    && accesses.stream().mapToLong(HistoryEvent.Accessed::value).distinct().count() > 1) {
+                    && accesses.stream()
+                                    .mapToLong(HistoryEvent.Accessed::value)
+                                    .distinct()
+                                    .count()
+                            > 1) {
                 violations.add(new Violation(
                         holder.resource(), "a reader with token " + holder.token() + " saw two values: " + accesses));
             }

@@ -42,8 +42,16 @@ final class ReadersCheckerTest {
 
     @Test
     void aWriterBesideAReaderIsFoundInEitherOrder() {
-        assertThat(wrongs(reads(0, 1, 100), writes(99, 2, 200))).hasSize(1).first().asString().contains("at once");
-        assertThat(wrongs(writes(0, 1, 100), reads(99, 2, 200))).hasSize(1).first().asString().contains("at once");
+        assertThat(wrongs(reads(0, 1, 100), writes(99, 2, 200)))
+                .hasSize(1)
+                .first()
+                .asString()
+                .contains("at once");
+        assertThat(wrongs(writes(0, 1, 100), reads(99, 2, 200)))
+                .hasSize(1)
+                .first()
+                .asString()
+                .contains("at once");
         assertThat(wrongs(reads(0, 1, 100), extended(90, 1, 300), writes(150, 2, 200)))
                 .hasSize(1);
         assertThat(wrongs(reads(0, 1, 300), reads(0, 2, 10), writes(150, 3, 200)))
@@ -54,9 +62,12 @@ final class ReadersCheckerTest {
     @Test
     void aLaterLeaseOfTheOtherKindHasALargerToken() {
         assertThat(wrongs(writes(0, 5, 10), reads(10, 7, 20), reads(10, 6, 20))).isEmpty();
-        assertThat(wrongs(writes(0, 5, 10), reads(10, 5, 20))).hasSize(1).first().asString().contains("went down");
-        assertThat(wrongs(reads(0, 7, 10), reads(0, 6, 20), writes(20, 7, 30)))
-                .hasSize(1);
+        assertThat(wrongs(writes(0, 5, 10), reads(10, 5, 20)))
+                .hasSize(1)
+                .first()
+                .asString()
+                .contains("went down");
+        assertThat(wrongs(reads(0, 7, 10), reads(0, 6, 20), writes(20, 7, 30))).hasSize(1);
         assertThat(wrongs(writes(0, 5, 0), reads(10, 4, 20)))
                 .as("the writer never believed in its lease")
                 .isEmpty();

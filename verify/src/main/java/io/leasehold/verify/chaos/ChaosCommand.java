@@ -47,10 +47,7 @@ public final class ChaosCommand implements Callable<Integer> {
                     "redis, redlock (5 nodes), sentinel, cluster, sqlite, postgresql, mariadb, zk or etcd. Default: redis")
     private StoreKind store = StoreKind.REDIS;
 
-    @Option(
-            names = "--kind",
-            paramLabel = "KIND",
-            description = "locks, readers, permits or tickets. Default: locks")
+    @Option(names = "--kind", paramLabel = "KIND", description = "locks, readers, permits or tickets. Default: locks")
     private LeaseKind kind = LeaseKind.LOCKS;
 
     @Option(names = "--seed", paramLabel = "N", description = "Determines the faults. Default: the clock")
@@ -129,7 +126,8 @@ public final class ChaosCommand implements Callable<Integer> {
         Verdict verdict = ChaosRun.run(plan);
         verdict.violations().stream().limit(20).forEach(System.err::println);
         if (ledger != null) {
-            System.err.println(Ledger.add(ledger, store + (kind == LeaseKind.LOCKS ? "" : " " + kind), verdict.figures()));
+            System.err.println(
+                    Ledger.add(ledger, store + (kind == LeaseKind.LOCKS ? "" : " " + kind), verdict.figures()));
         }
         System.out.println(verdict.line());
         return verdict.exitCode();

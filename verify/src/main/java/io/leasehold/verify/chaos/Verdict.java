@@ -76,8 +76,10 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
                 violations.size());
         boolean withReaders = plan.kind() == LeaseKind.READERS;
         String broken = (exclusion ? "" : "best effort: ") + "overlaps=" + overlaps.size() + ", token regressions="
-                + regressions.size() + (withReaders ? ", readers and writers=" + readers.size() : "") + ", models " + models + ", orphans and liveness=" + aftermath.size();
-        String line = "chaos " + store + (plan.kind() == LeaseKind.LOCKS ? "" : " " + plan.kind()) + (plan.control() == null ? "" : " CONTROL (" + plan.control() + ")") + ": seed "
+                + regressions.size() + (withReaders ? ", readers and writers=" + readers.size() : "") + ", models "
+                + models + ", orphans and liveness=" + aftermath.size();
+        String line = "chaos " + store + (plan.kind() == LeaseKind.LOCKS ? "" : " " + plan.kind())
+                + (plan.control() == null ? "" : " CONTROL (" + plan.control() + ")") + ": seed "
                 + plan.seed()
                 + ", "
                 + plan.duration().toSeconds() + " s, " + plan.clients() + " clients, " + plan.locks() + " locks, ttl "

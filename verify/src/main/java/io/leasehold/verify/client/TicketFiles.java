@@ -62,8 +62,7 @@ public final class TicketFiles {
         }
         Path file = newest.get(random.nextInt(newest.size()));
         List<String> lines = lines(file);
-        return new Issued(
-                file.getFileName().toString(), LeaseTicket.parse(lines.get(1)), Long.parseLong(lines.get(0)));
+        return new Issued(file.getFileName().toString(), LeaseTicket.parse(lines.get(1)), Long.parseLong(lines.get(0)));
     }
 
     /** A use of the ticket has returned a lease with this token. */
@@ -84,8 +83,8 @@ public final class TicketFiles {
             String lock = lines.get(3);
             String earlier = uses.put(ticket, lines.get(2));
             if (earlier != null) {
-                violations.add(
-                        new Violation(lock, "a ticket gave two leases, with tokens " + earlier + " and " + lines.get(2)));
+                violations.add(new Violation(
+                        lock, "a ticket gave two leases, with tokens " + earlier + " and " + lines.get(2)));
             }
             long exported = Long.parseLong(lines.get(1));
             long resumed = Long.parseLong(lines.get(2));

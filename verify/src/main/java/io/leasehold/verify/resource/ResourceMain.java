@@ -69,12 +69,11 @@ public final class ResourceMain {
                 String verb = words.nextToken();
                 String counter = words.nextToken();
                 long token = Long.parseLong(words.nextToken());
-                Counters.Answer answer =
-                        switch (verb) {
-                            case "WRITE" -> counters.write(counter, token, Long.parseLong(words.nextToken()));
-                            case "READ" -> counters.read(counter, token, Access.WRITE);
-                            default -> counters.read(counter, token, Access.READ);
-                        };
+                Counters.Answer answer = switch (verb) {
+                    case "WRITE" -> counters.write(counter, token, Long.parseLong(words.nextToken()));
+                    case "READ" -> counters.read(counter, token, Access.WRITE);
+                    default -> counters.read(counter, token, Access.READ);
+                };
                 out.write((answer.accepted() ? "OK " : "REFUSED ") + answer.value() + "\n");
                 out.flush();
             }
