@@ -15,8 +15,9 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 
@@ -67,41 +68,39 @@ final class HeldReads implements Workload {
         try (Stage stage = Stage.open(TTL)) {
             Peer peer = stage.peer(kind);
             List<Peer.Held> held = new ArrayList<>();
-            for (int number = 0; number < READERS; number++) {
-                held.add(inItsOwnThread(peer, names.apply(number)));
+            try {
+                for (int number = 0; number < READERS; number++) {
+                    held.add(inItsOwnThread(peer, names.apply(number)));
+                }
+                return held(stage, kind);
+            } finally {
+                // Not released one by one: closing the client ends them. Until then, a dropped handle would not be renewed.
+                Reference.reachabilityFence(held);
             }
-            TimeUnit.NANOSECONDS.sleep(TTL.toNanos());
-            ServerUse before = stage.look();
-            double cpuBefore = ProcessCpu.seconds();
-            TimeUnit.NANOSECONDS.sleep(INTERVALS * TTL.toNanos() / 3);
-            double cpu = ProcessCpu.seconds() - cpuBefore;
-            ServerUse use = stage.look().since(before);
-            Map<Figure, Double> figures = new EnumMap<>(Figure.class);
-            figures.put(Figure.SCRIPTS_PER_INTERVAL, (double) use.scripts() / INTERVALS);
-            figures.put(Figure.CLIENT_CORES, cpu / (INTERVALS * TTL.toSeconds() / 3.0));
-            // Not released one by one: closing the client ends them, and that is not measured here.
-            Reference.reachabilityFence(held);
-            return new Sample(id, "1,000 readers", kind, 0, figures, use.commands());
         }
+    }
+
+    private Sample held(Stage stage, PeerKind kind) throws InterruptedException {
+        TimeUnit.NANOSECONDS.sleep(TTL.toNanos());
+        ServerUse before = stage.look();
+        double cpuBefore = ProcessCpu.seconds();
+        TimeUnit.NANOSECONDS.sleep(INTERVALS * TTL.toNanos() / 3);
+        double cpu = ProcessCpu.seconds() - cpuBefore;
+        ServerUse use = stage.look().since(before);
+        Map<Figure, Double> figures = new EnumMap<>(Figure.class);
+        figures.put(Figure.SCRIPTS_PER_INTERVAL, (double) use.scripts() / INTERVALS);
+        figures.put(Figure.CLIENT_CORES, cpu / (INTERVALS * TTL.toSeconds() / 3.0));
+        return new Sample(id, "1,000 readers", kind, 0, figures, use.commands());
     }
 
     /** A thread that waits for a second read lease of a lock is refused. */
     private static Peer.Held inItsOwnThread(Peer peer, String name) throws InterruptedException {
-        AtomicReference<Peer.Held> held = new AtomicReference<>();
-        AtomicReference<Throwable> failure = new AtomicReference<>();
-        Thread reader = new Thread(() -> {
-            try {
-                held.set(peer.acquire(name));
-            } catch (Throwable e) {
-                failure.set(e);
-            }
-        });
-        reader.start();
-        reader.join();
-        Throwable thrown = failure.get();
-        if (thrown != null) {
-            throw new IllegalStateException("a reader failed", thrown);
+        FutureTask<Peer.Held> reading = new FutureTask<>(() -> peer.acquire(name));
+        new Thread(reading).start();
+        try {
+            return reading.get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("a reader failed", e.getCause());
         }
-        return held.get();
     }
 }

@@ -5,7 +5,6 @@ import java.util.List;
 /** All of them. */
 final class Variants {
 
-    private static final String NODE = "memory/InMemoryNode.java";
     private static final String SERVING = "memory/Serving.java";
     private static final String NAME = "memory/NameState.java";
     private static final String LEASE = "engine/GrantMachine.java";
