@@ -74,7 +74,8 @@ final class HeldReads implements Workload {
                 }
                 return held(stage, kind);
             } finally {
-                // Not released one by one: closing the client ends them. Until then, a dropped handle would not be renewed.
+                // Not released one by one: closing the client ends them. Until then, a dropped handle would not be
+                // renewed.
                 Reference.reachabilityFence(held);
             }
         }

@@ -56,7 +56,8 @@ final class SqlRemains implements Remains {
         String note = "INSERT INTO chaos_note (what, name) VALUES ";
         // A release of the last reader, or of a permit, deletes their row.
         String ofOthers = " AND OLD.name NOT LIKE '" + READERS + "%' AND OLD.name NOT LIKE '" + PERMITS + "%'";
-        String deleted = note + "(CASE WHEN " + held + ofOthers + " THEN 'a held row was deleted' ELSE 'removed' END, OLD.name);";
+        String deleted = note + "(CASE WHEN " + held + ofOthers
+                + " THEN 'a held row was deleted' ELSE 'removed' END, OLD.name);";
         String replaced = held + " AND NEW.owner IS NOT NULL AND NEW.owner <> OLD.owner";
         String changed = "IF " + replaced + " AND " + mayNotReplace(kind) + " THEN " + note
                 + "('a hold that had not ended was taken', OLD.name); END IF;"

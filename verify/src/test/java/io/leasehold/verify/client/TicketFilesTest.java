@@ -23,7 +23,9 @@ final class TicketFilesTest {
 
     private TicketFiles.Issued issued(TicketFiles tickets) {
         tickets.issued(
-                LeaseTicket.of(LockName.of("once-a/1"), "0".repeat(40), Duration.ofSeconds(1), "redis"), 7, "client-1.1/2");
+                LeaseTicket.of(LockName.of("once-a/1"), "0".repeat(40), Duration.ofSeconds(1), "redis"),
+                7,
+                "client-1.1/2");
         SplittableRandom random = new SplittableRandom(1);
         TicketFiles.Issued found = null;
         while (found == null) {
@@ -57,9 +59,8 @@ final class TicketFilesTest {
         TicketFiles tickets = new TicketFiles(directory);
         TicketFiles.Issued issued = issued(tickets);
         tickets.resumed(issued, 9, "client-2.1");
-        assertThat(tickets.check((lock, above, below) -> lock.equals("once-a/1") && above == 7 && below == 9
-                        ? List.of(8L)
-                        : List.of()))
+        assertThat(tickets.check((lock, above, below) ->
+                        lock.equals("once-a/1") && above == 7 && below == 9 ? List.of(8L) : List.of()))
                 .hasSize(1);
         tickets.resumed(issued, 7, "client-3.1");
         assertThat(tickets.check(NONE)).hasSize(2);
