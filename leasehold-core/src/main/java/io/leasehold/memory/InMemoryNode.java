@@ -149,9 +149,14 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     @Override
     public synchronized CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         sweepSometimes();
-        NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
-        // A member of a set never hands over, so it sends no signals.
-        return CompletableFuture.completedFuture(refusal != null ? refusal : decide(ballot, false, new ArrayList<>(0)));
+        NodeReply reply = marker.refusal(membership, incarnation, serverMicros());
+        if (reply == null) {
+            // A member of a set never hands over, so it sends no signals.
+            List<Consumer<StoreSignals>> unsent = new ArrayList<>(0);
+            boolean reads = ballot.request().names().get(0).isRead();
+            reply = reads ? readers.decideAsMember(ballot, step(unsent)) : decide(ballot, false, unsent);
+        }
+        return CompletableFuture.completedFuture(reply);
     }
 
     @Override
@@ -184,17 +189,18 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             NameState entry = entry(name);
             Held held = current(entry, nowNanos);
             boolean own = held != null && held.owner().equals(request.owner());
-            if (!own && (entry.isHeld(nowNanos) || (inOrder && !entry.isFirst(request.owner())))) {
+            boolean isNext = inOrder ? entry.isFirst(request.owner()) : entry.letsPass(ballot);
+            if (!own && (entry.isHeld(nowNanos) || !isNext)) {
                 step(signals).serve(name, entry);
                 if (!inOrder) {
-                    entry.forgetPlaceOf(request.holderId());
+                    entry.forgetPlaceOf(request.holderId(), false);
                 }
                 return busy(ballot, entry, nowNanos, serverMicros);
             }
         }
         for (LockName name : request.names()) {
             if (!inOrder) {
-                entry(name).forgetPlaceOf(request.holderId());
+                entry(name).forgetPlaceOf(request.holderId(), false);
             }
             entry(name).grant(ballot, nowNanos);
         }
@@ -260,6 +266,15 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         }
         listeners.send(signals);
         return CompletableFuture.completedFuture(reply);
+    }
+
+    @Override
+    public synchronized CompletableFuture<NodeReply> downgrade(
+            Ballot ballot, OwnerToken writer, Membership membership) {
+        NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
+        // A member of a set wakes waiters only when an owner token ends, which follows at every member.
+        return CompletableFuture.completedFuture(
+                refusal != null ? refusal : readers.downgrade(ballot, writer, step(new ArrayList<>(0))));
     }
 
     private static @Nullable Held current(@Nullable NameState entry, long nowNanos) {

@@ -76,6 +76,9 @@ final class QuorumAttempt {
     /** The highest ballot of all rounds and repairs. */
     private long highest;
 
+    /** The first ballot, which is the place of a waiter at every node; zero before it. */
+    private long place;
+
     /** Creates an attempt before its first request. */
     QuorumAttempt(List<LockName> names, int nodes, String configuration, QuorumSettings settings) {
         this.names = names;
@@ -224,13 +227,16 @@ final class QuorumAttempt {
     Ballot ballot(OwnerToken owner, long candidate) {
         AcquireRequest wanted = request();
         AcquireRequest sent = atNodes(owner).reserve(wanted.reserve()).seenToken(wanted.seenToken());
-        return new Ballot(wanted.isWaiting() ? sent.waiting(wanted.recheckNanos()) : sent, candidate, wanted.reserve());
+        place = place == 0 ? candidate : place;
+        return wanted.isWaiting()
+                ? new Ballot(sent.waiting(wanted.recheckNanos()), candidate, wanted.reserve(), 0, place)
+                : new Ballot(sent, candidate, wanted.reserve());
     }
 
     /** The ballot that repairs a node without the key. */
     Ballot repair(int node, OwnerToken owner, long estimateMicros) {
         highest = Math.max(Math.max(highest, floors[node]) + 1, estimateMicros);
-        return new Ballot(atNodes(owner), highest, 1);
+        return new Ballot(atNodes(owner), highest, 1, 0, Ballot.HOLDERS);
     }
 
     private AcquireRequest atNodes(OwnerToken owner) {

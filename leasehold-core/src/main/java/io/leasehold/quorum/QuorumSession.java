@@ -2,8 +2,10 @@ package io.leasehold.quorum;
 
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -45,6 +47,8 @@ final class QuorumSession {
     private final List<LockName> names;
     private final SerialExecutor serial = new SerialExecutor();
     private final QuorumAttempt attempt;
+    /** The writer whose place the owner token takes; null for an attempt. */
+    private final @Nullable QuorumSession writer;
 
     private volatile OwnerToken nodeOwner;
     private QuorumRound round;
@@ -85,22 +89,41 @@ final class QuorumSession {
      * @param nodeOwner the owner token at the nodes
      */
     QuorumSession(Shared shared, List<LockName> names, OwnerToken engineOwner, OwnerToken nodeOwner) {
+        this(shared, names, engineOwner, nodeOwner, null);
+    }
+
+    /** Creates the session of a reader that takes the place of a writer. */
+    static QuorumSession ofDowngrade(Shared shared, LockName name, OwnerToken reader, QuorumSession writer) {
+        return new QuorumSession(shared, List.of(name), reader, reader, writer);
+    }
+
+    private QuorumSession(
+            Shared shared,
+            List<LockName> names,
+            OwnerToken engineOwner,
+            OwnerToken nodeOwner,
+            @Nullable QuorumSession writer) {
         this.shared = shared;
+        this.writer = writer;
         this.nodes = shared.nodes();
         this.backoff = shared.backoff();
         this.names = names;
         this.engineOwner = engineOwner;
         this.nodeOwner = nodeOwner;
         this.attempt = new QuorumAttempt(names, nodes.size(), nodes.configuration(), nodes.settings());
-        this.round = newRound(nodes);
+        this.round = newRound();
         this.renewal = new QuorumRenewal(nodes.names());
         // Other threads see the session before its first request; it must not count as abandoned in between.
         this.touchedAtNanos = nodes.runtime().nanoTime();
     }
 
-    private static QuorumRound newRound(NodeSet nodes) {
+    private QuorumRound newRound() {
         QuorumSettings settings = nodes.settings();
-        return new QuorumRound(nodes.names(), settings.boundMicros(), settings.quarantineNanos() / 1_000_000);
+        return new QuorumRound(
+                writer == null ? QuorumRound.Purpose.ACQUIRE : QuorumRound.Purpose.DOWNGRADE,
+                nodes.names(),
+                settings.boundMicros(),
+                settings.quarantineNanos() / 1_000_000);
     }
 
     private long now() {
@@ -190,9 +213,9 @@ final class QuorumSession {
             return;
         }
         OptionalLong estimate = nodes.estimateMicros();
-        if (round.isEnded() && estimate.isPresent()) {
+        if (round.isEnded() && writer == null && estimate.isPresent()) {
             nodeOwner = OwnerToken.draw(nodes.runtime());
-            round = newRound(nodes);
+            round = newRound();
             renewal = new QuorumRenewal(nodes.names());
         }
         follow(attempt.begin(round, estimate, clocks));
@@ -221,18 +244,42 @@ final class QuorumSession {
             if (action instanceof QuorumRound.Propose propose) {
                 propose(propose.candidate());
             } else if (action instanceof QuorumRound.Undo) {
-                end(attempt.undo(), round.highest()).over().thenRun(() -> serial.run(this::forgetIfNothingIsLeft));
+                undo();
             } else if (action instanceof QuorumRound.Limit limit) {
                 limit(limit);
             } else if (action instanceof QuorumRound.Confirm confirm) {
                 renewal.confirm(confirm.node(), confirm.sentAtNanos());
             } else if (action instanceof QuorumRound.Finish finish) {
-                if (finish.verdict() instanceof RoundVerdict.Won won) {
-                    won(won);
-                }
-                follow(attempt.after(finish.verdict(), round, nodeOwner, now()));
+                finish(finish.verdict());
             }
         }
+    }
+
+    private void undo() {
+        if (writer != null) {
+            renewal.end();
+            held = false;
+            endWriter();
+        }
+        end(attempt.undo(), round.highest()).over().thenRun(() -> serial.run(this::forgetIfNothingIsLeft));
+    }
+
+    private void finish(RoundVerdict verdict) {
+        if (verdict instanceof RoundVerdict.Won won) {
+            won(won);
+        }
+        QuorumAttempt.Next next = attempt.after(verdict, round, nodeOwner, now());
+        boolean isProof = !(verdict instanceof RoundVerdict.Contended contended) || contended.holds();
+        follow(writer == null || isProof ? next : new QuorumAttempt.Answer(undecided(), QuorumAttempt.Delays.KEPT));
+    }
+
+    /** The answer to a downgrade if some nodes keep the lock, and too many have not answered. */
+    private AcquireReply undecided() {
+        List<NodeVote> votes = round.votes();
+        String message = "the downgrade of " + names + " was not confirmed by " + nodes.quorum() + " of " + nodes.size()
+                + " nodes; " + Votes.line(votes);
+        return new AcquireReply.Failed(
+                FailureKind.UNKNOWN, new StoreUnavailableException(message, votes, null), round.highest());
     }
 
     private void won(RoundVerdict.Won won) {
@@ -241,6 +288,14 @@ final class QuorumSession {
         renewal.granted(QuorumSettings.validityNanos(attempt.ttlNanos()));
         backoff.measured(attempt.spentNanos(now()));
         shared.sessions().put(nodeOwner, this);
+        endWriter();
+    }
+
+    /** Ends the writer at every node, also where the reader has not taken its place; the waiters are woken. */
+    private void endWriter() {
+        if (writer != null) {
+            writer.endDowngraded();
+        }
     }
 
     private void propose(long candidate) {
@@ -251,9 +306,17 @@ final class QuorumSession {
         schedule(attempt.nodeTimeoutNanos(sentAtNanos), () -> perform(asking.late(candidate)));
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
-            nodes.propose(node, ballot, Math.min(estimateMicros, candidate), attempt.floor(node))
+            nodes.propose(node, proposal(), ballot, Math.min(estimateMicros, candidate), attempt.floor(node))
                     .thenAccept(reply -> step(() -> voted(asking, voter, candidate, sentAtNanos, reply)));
         }
+    }
+
+    private NodeSet.Proposal proposal() {
+        if (writer == null) {
+            return LockNode::acquire;
+        }
+        OwnerToken former = writer.nodeOwner;
+        return (target, ballot, membership) -> target.downgrade(ballot, former, membership);
     }
 
     private void limit(QuorumRound.Limit limit) {
@@ -417,6 +480,17 @@ final class QuorumSession {
             }
         });
         return reply;
+    }
+
+    /** Notes that a reader takes the place of this holder: from now on nothing is renewed or repaired. */
+    void downgrades() {
+        serial.run(this::stop);
+    }
+
+    private void endDowngraded() {
+        serial.run(() -> end(ReleaseRequest.Kind.RELEASE, attempt.highest(round))
+                .over()
+                .thenRun(this::forget));
     }
 
     // ---- ending

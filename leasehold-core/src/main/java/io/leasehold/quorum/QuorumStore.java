@@ -326,6 +326,22 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     @Override
+    public boolean keepsReaders() {
+        return members.stream().allMatch(member -> member.node().keepsReaders());
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        QuorumSession session = sessions.computeIfAbsent(request.owner(), owner -> {
+            QuorumSession known = sessions.get(writer);
+            QuorumSession former = known != null ? known : unknown(List.of(request.name().asExclusive()), writer);
+            former.downgrades();
+            return QuorumSession.ofDowngrade(shared, request.name(), owner, former);
+        });
+        return session.acquire(request, runtime.nanoTime());
+    }
+
+    @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         long round = renewalRounds.incrementAndGet();
         List<QuorumSession> renewed = new ArrayList<>();
