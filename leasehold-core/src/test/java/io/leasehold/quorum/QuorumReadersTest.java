@@ -262,7 +262,7 @@ final class QuorumReadersTest {
     void aWriterThatIsDowngradedIsNotRepaired() {
         Grant writer = set.granted();
         set.nodes.get(2).memory.forceRelease(NAME, null);
-        set.nodes.forEach(node -> node.delayNanos.put("renew", 50 * ScriptedSet.MILLI));
+        set.nodes.forEach(node -> node.delayNanos.put("renew", 5 * ScriptedSet.MILLI));
         set.renewing(writer);
         won(downgraded(set.owner(), writer));
         int before = set.nodes.get(2).ballots.size();
