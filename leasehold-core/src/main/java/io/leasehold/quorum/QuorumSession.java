@@ -136,6 +136,11 @@ final class QuorumSession {
         return idle && expired && nowNanos - touchedAtNanos > silenceNanos;
     }
 
+    /** Whether it is of this kind of lock: an owner token of a writer is none of a reader, nor the reverse. */
+    boolean isOf(LockName name) {
+        return names.get(0).isRead() == name.isRead();
+    }
+
     /** Removes the session, which is over or abandoned. */
     void forget() {
         backoff.done(engineOwner);
