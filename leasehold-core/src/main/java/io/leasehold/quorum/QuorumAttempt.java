@@ -292,6 +292,24 @@ final class QuorumAttempt {
         return noQuorum(((RoundVerdict.NoQuorum) verdict).permanent(), votes, round.highest());
     }
 
+    /**
+     * The same after a round of a downgrade. It proves a loss only if so many nodes knew neither owner token that no quorum had
+     * the lock; if some keep it and too many have not answered, the caller may ask again.
+     */
+    Next afterDowngrade(RoundVerdict verdict, QuorumRound round, OwnerToken owner, long nowNanos) {
+        Next next = after(verdict, round, owner, nowNanos);
+        if (!(verdict instanceof RoundVerdict.Contended contended) || contended.holds()) {
+            return next;
+        }
+        List<NodeVote> votes = round.votes();
+        String message = "the downgrade of " + names + " was not confirmed by " + quorum() + " of " + nodes + " nodes; "
+                + Votes.line(votes);
+        return new Answer(
+                new AcquireReply.Failed(
+                        FailureKind.UNKNOWN, new StoreUnavailableException(message, votes, null), round.highest()),
+                Delays.KEPT);
+    }
+
     private Next contended(RoundVerdict.Contended verdict, QuorumRound round, List<NodeVote> votes, long nowNanos) {
         boolean told = verdict.queued() > nodes - quorum();
         AcquireReply busy = new AcquireReply.Busy(verdict.holder(), round.highest(), votes);

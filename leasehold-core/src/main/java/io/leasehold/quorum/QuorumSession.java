@@ -2,7 +2,6 @@ package io.leasehold.quorum;
 
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
-import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.LockNode;
@@ -29,8 +28,8 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner token of the engine at the nodes. It performs the actions of its {@link QuorumAttempt}, {@link QuorumRound}
- * and {@link QuorumRenewal}.
+ * One owner token of the engine at the nodes. It performs the actions of its {@link QuorumAttempt} and {@link QuorumRound},
+ * and its {@link QuorumKeeping} those of the renewal.
  *
  * <p>At the nodes a waiting attempt has a separate owner token, and a new one after each undo, since an ended token
  * must not be used again. Even an attempt that was swept here and asks again is a new one at the nodes. All code runs
@@ -47,24 +46,21 @@ final class QuorumSession {
     private final List<LockName> names;
     private final SerialExecutor serial = new SerialExecutor();
     private final QuorumAttempt attempt;
+    private final QuorumKeeping keeping;
     /** The writer whose place the owner token takes; null for an attempt. */
     private final @Nullable QuorumSession writer;
 
     private volatile OwnerToken nodeOwner;
     private QuorumRound round;
-    private QuorumRenewal renewal;
     private boolean ended;
     private @Nullable CompletableFuture<AcquireReply> asked;
     private LockRuntime.@Nullable Timer patience;
-    private @Nullable PendingRenewal pendingRenewal;
 
     // The state for isAbandoned().
     private volatile long silenceNanos = MIN_SILENCE_NANOS;
     private volatile long touchedAtNanos;
     private volatile boolean idle = true;
     private volatile boolean held;
-    /** The end of the time for which a quorum is known to keep the lock, while it is held. */
-    private volatile long keptUntilAtNanos;
 
     /**
      * The context that all sessions of a store share.
@@ -79,8 +75,6 @@ final class QuorumSession {
             ContentionBackoff backoff,
             Map<OwnerToken, QuorumSession> sessions,
             BiConsumer<OwnerToken, LossCause> lost) {}
-
-    private record PendingRenewal(long round, CompletableFuture<RenewReply.Item> reply) {}
 
     /**
      * Creates a session before its first request.
@@ -112,7 +106,7 @@ final class QuorumSession {
         this.nodeOwner = nodeOwner;
         this.attempt = new QuorumAttempt(names, nodes.size(), nodes.configuration(), nodes.settings());
         this.round = newRound();
-        this.renewal = new QuorumRenewal(nodes.names());
+        this.keeping = new QuorumKeeping(nodes, serial, names, attempt, nodeOwner);
         // Other threads see the session before its first request; it must not count as abandoned in between.
         this.touchedAtNanos = nodes.runtime().nanoTime();
     }
@@ -132,7 +126,7 @@ final class QuorumSession {
 
     /** Whether the caller has not asked again within the time that it announced. */
     boolean isAbandoned(long nowNanos) {
-        boolean expired = !held || nowNanos - keptUntilAtNanos > silenceNanos;
+        boolean expired = !held || nowNanos - keeping.untilAtNanos() > silenceNanos;
         return idle && expired && nowNanos - touchedAtNanos > silenceNanos;
     }
 
@@ -221,7 +215,7 @@ final class QuorumSession {
         if (round.isEnded() && writer == null && estimate.isPresent()) {
             nodeOwner = OwnerToken.draw(nodes.runtime());
             round = newRound();
-            renewal = new QuorumRenewal(nodes.names());
+            keeping.restart(nodeOwner);
         }
         follow(attempt.begin(round, estimate, clocks));
     }
@@ -253,7 +247,7 @@ final class QuorumSession {
             } else if (action instanceof QuorumRound.Limit limit) {
                 limit(limit);
             } else if (action instanceof QuorumRound.Confirm confirm) {
-                renewal.confirm(confirm.node(), confirm.sentAtNanos());
+                keeping.confirm(confirm.node(), confirm.sentAtNanos());
             } else if (action instanceof QuorumRound.Finish finish) {
                 finish(finish.verdict());
             }
@@ -262,7 +256,7 @@ final class QuorumSession {
 
     private void undo() {
         if (writer != null) {
-            renewal.end();
+            keeping.end();
             held = false;
             endWriter();
         }
@@ -273,24 +267,15 @@ final class QuorumSession {
         if (verdict instanceof RoundVerdict.Won won) {
             won(won);
         }
-        QuorumAttempt.Next next = attempt.after(verdict, round, nodeOwner, now());
-        boolean isProof = !(verdict instanceof RoundVerdict.Contended contended) || contended.holds();
-        follow(writer == null || isProof ? next : new QuorumAttempt.Answer(undecided(), QuorumAttempt.Delays.KEPT));
-    }
-
-    /** The answer to a downgrade if some nodes keep the lock, and too many have not answered. */
-    private AcquireReply undecided() {
-        List<NodeVote> votes = round.votes();
-        String message = "the downgrade of " + names + " was not confirmed by " + nodes.quorum() + " of " + nodes.size()
-                + " nodes; " + Votes.line(votes);
-        return new AcquireReply.Failed(
-                FailureKind.UNKNOWN, new StoreUnavailableException(message, votes, null), round.highest());
+        follow(
+                writer == null
+                        ? attempt.after(verdict, round, nodeOwner, now())
+                        : attempt.afterDowngrade(verdict, round, nodeOwner, now()));
     }
 
     private void won(RoundVerdict.Won won) {
         held = true;
-        keptUntilAtNanos = won.sentAtNanos() + attempt.ttlNanos();
-        renewal.granted(QuorumSettings.validityNanos(attempt.ttlNanos()));
+        keeping.granted(won.sentAtNanos());
         backoff.measured(attempt.spentNanos(now()));
         shared.sessions().put(nodeOwner, this);
         endWriter();
@@ -379,66 +364,27 @@ final class QuorumSession {
 
     /** Notes that the renewal with this number is about to be sent to all nodes. */
     void renewing(long renewalRound, CompletableFuture<RenewReply.Item> reply) {
-        serial.run(() -> {
-            if (pendingRenewal != null) {
-                String message = "another renewal of " + names + " began before this one was answered";
-                pendingRenewal.reply().complete(new RenewReply.Failed(new StoreUnavailableException(message, null)));
-            }
-            pendingRenewal = new PendingRenewal(renewalRound, reply);
-            renewal.begin(renewalRound);
-        });
+        serial.run(() -> keeping.renewing(renewalRound, reply));
     }
 
     /** Processes a node's answer to a renewal. */
     void renewed(long renewalRound, int node, RenewReply.Item item) {
-        serial.run(() -> performRenewal(renewal.answered(node, renewalRound, item, now())));
+        serial.run(() -> keeping.renewed(renewalRound, node, item));
     }
 
     /** Processes the end of the time limit for answers to a renewal. */
     void renewalLate(long renewalRound) {
-        serial.run(() -> {
-            performRenewal(renewal.late(renewalRound, now()));
-            PendingRenewal waiting = pendingRenewal;
-            if (waiting != null && waiting.round() == renewalRound) {
-                // The owner token was ended meanwhile, so no verdict will come.
-                waiting.reply().complete(new RenewReply.NotOurs());
-            }
-        });
+        serial.run(() -> keeping.late(renewalRound));
     }
 
     /** Processes a node's report that its key was removed. */
     void takenAt(int node, OwnerToken owner, LossCause cause) {
         serial.run(() -> {
             // Reports about an earlier owner token are ignored.
-            if (owner.equals(nodeOwner) && renewal.taken(node, now())) {
+            if (owner.equals(nodeOwner) && keeping.taken(node)) {
                 shared.lost().accept(nodeOwner, cause);
             }
         });
-    }
-
-    private void performRenewal(List<QuorumRenewal.Action> actions) {
-        for (QuorumRenewal.Action action : actions) {
-            if (action instanceof QuorumRenewal.Repair repair) {
-                repair(repair.node());
-            } else if (action instanceof QuorumRenewal.Finish finish && pendingRenewal != null) {
-                CompletableFuture<RenewReply.Item> reply = pendingRenewal.reply();
-                pendingRenewal = null;
-                if (finish.verdict() == QuorumRenewal.Verdict.KEPT) {
-                    keptUntilAtNanos = renewal.keptFromNanos() + attempt.ttlNanos();
-                }
-                reply.complete(renewal.reply(finish.verdict(), names));
-            }
-        }
-    }
-
-    private void repair(int node) {
-        long sentAtNanos = now();
-        long estimateMicros = nodes.estimateMicros().orElse(0);
-        nodes.propose(node, attempt.repair(node, nodeOwner, estimateMicros), estimateMicros, attempt.floor(node))
-                .thenAccept(reply -> serial.run(() -> {
-                    attempt.answered(node, reply);
-                    performRenewal(renewal.repaired(node, sentAtNanos, reply, now()));
-                }));
     }
 
     RenewBatch.Item renewalItem(RenewBatch.Item item) {
@@ -453,8 +399,7 @@ final class QuorumSession {
             attempt.asked(wanted, grant.sentAtNanos(), now());
             attempt.proposed(grant.tokens().last());
             held = true;
-            keptUntilAtNanos = grant.sentAtNanos() + wanted.ttlNanos();
-            renewal.granted(QuorumSettings.validityNanos(wanted.ttlNanos()));
+            keeping.granted(grant.sentAtNanos());
         });
     }
 
@@ -537,7 +482,7 @@ final class QuorumSession {
         backoff.done(engineOwner);
         if (first) {
             round.end();
-            renewal.end();
+            keeping.end();
             if (asked != null) {
                 answer(failure(FailureKind.NO_EFFECT, names + " was given up", null));
             }
