@@ -203,6 +203,21 @@ final class MemberReadersTest {
     }
 
     @Test
+    void aRenewalMovesTheEndOfItsReaderOnly() {
+        OwnerToken renewed = holds(READ);
+        OwnerToken other = holds(READ);
+        clock.pass(Duration.ofSeconds(6));
+        RenewBatch batch = new RenewBatch(List.of(new RenewBatch.Item(READ, renewed, 10 * SECOND, 0)), SECOND);
+        node.renew(batch);
+        clock.pass(Duration.ofSeconds(6));
+        ballot = clock.wallMillis() * 1_000;
+        assertHeld(propose(NAME, owner()));
+        assertThat(end(READ, other, ballot, ReleaseRequest.Kind.RELEASE)).isFalse();
+        assertThat(end(READ, renewed, ballot, ReleaseRequest.Kind.RELEASE)).isTrue();
+        holds(NAME);
+    }
+
+    @Test
     void aCallerWithoutPatienceKeepsOutNobody() {
         holds(READ);
         assertHeld(propose(NAME, owner(), ++ballot, EARLY));

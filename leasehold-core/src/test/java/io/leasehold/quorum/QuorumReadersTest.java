@@ -128,6 +128,14 @@ final class QuorumReadersTest {
         assertThatThrownBy(() -> client.readWrite(NAME)).isInstanceOf(UnsafeStoreException.class);
     }
 
+    @Test
+    void theEndOfAReaderIsNoneOfAWriter() {
+        Grant writer = set.granted();
+        assertThat(released(READ, writer)).isInstanceOf(ReleaseReply.NotOurs.class);
+        assertThat(renewed(writer)).isInstanceOf(RenewReply.NotOurs.class);
+        assertThat(set.renewed(writer)).isInstanceOf(RenewReply.Renewed.class);
+    }
+
     /** A waiter has one place at all nodes, from its first ballot on; other callers have none. */
     @Test
     void theFirstBallotIsThePlaceOfTheWaiter() {
