@@ -17,6 +17,7 @@ import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
 import io.leasehold.simulator.SimulatedNode;
 import io.leasehold.testkit.virtual.FaultyNode;
+import io.leasehold.testkit.virtual.LinkFaults;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import io.leasehold.testkit.virtual.VirtualWorld;
 import java.time.Duration;
@@ -63,7 +64,11 @@ final class QuorumReadersLivenessTest {
     private void takesTurns(String name, boolean writes) {
         VirtualRuntime process = world.process(name);
         List<LockNode> links = new ArrayList<>();
-        servers.forEach(server -> links.add(link.apply(new FaultyNode(server, process, server.host()))));
+        for (SimulatedNode server : servers) {
+            FaultyNode wire = new FaultyNode(server, process, server.host());
+            wire.faults(LinkFaults.none().delay(Duration.ofNanos(200_000), Duration.ofNanos(600_000)));
+            links.add(link.apply(wire));
+        }
         LockClient locks = Leasehold.builder()
                 .store(new QuorumStore(members(links), SETTINGS, process))
                 .runtime(process)
