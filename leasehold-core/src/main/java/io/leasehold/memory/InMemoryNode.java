@@ -4,7 +4,6 @@ import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.memory.NameState.Held;
@@ -39,6 +38,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -151,9 +151,17 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     @Override
     public synchronized CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         sweepSometimes();
+        boolean reads = ballot.request().names().get(0).isRead();
+        return atMember(
+                membership,
+                step -> reads ? readers.decideAsMember(ballot, step) : decide(ballot, false, step.signals()));
+    }
+
+    /** Decides after the checks of a member of a set, which never hands over. So it sends no signals. */
+    private CompletableFuture<NodeReply> atMember(Membership membership, Function<Serving, NodeReply> decision) {
         NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
-        // A member of a set never hands over, so it sends no signals.
-        return CompletableFuture.completedFuture(refusal != null ? refusal : decide(ballot, false, new ArrayList<>(0)));
+        return CompletableFuture.completedFuture(
+                refusal != null ? refusal : decision.apply(step(new ArrayList<>(0))));
     }
 
     @Override
@@ -184,19 +192,20 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         }
         for (LockName name : request.names()) {
             NameState entry = entry(name);
-            Held held = current(entry, nowNanos);
+            Held held = entry.heldAt(nowNanos);
             boolean own = held != null && held.owner().equals(request.owner());
-            if (!own && (entry.isHeld(nowNanos) || (inOrder && !entry.isFirst(request.owner())))) {
+            boolean isNext = inOrder ? entry.isFirst(request.owner()) : entry.letsPass(ballot);
+            if (!own && (entry.isHeld(nowNanos) || !isNext)) {
                 step(signals).serve(name, entry);
                 if (!inOrder) {
-                    entry.forgetPlaceOf(request.holderId());
+                    entry.forgetPlaceOf(request.holderId(), false);
                 }
                 return busy(ballot, entry, nowNanos, serverMicros);
             }
         }
         for (LockName name : request.names()) {
             if (!inOrder) {
-                entry(name).forgetPlaceOf(request.holderId());
+                entry(name).forgetPlaceOf(request.holderId(), false);
             }
             entry(name).grant(ballot, nowNanos);
         }
@@ -264,8 +273,11 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         return CompletableFuture.completedFuture(reply);
     }
 
-    private static @Nullable Held current(@Nullable NameState entry, long nowNanos) {
-        return entry == null ? null : entry.heldAt(nowNanos);
+    @Override
+    public synchronized CompletableFuture<NodeReply> downgrade(
+            Ballot ballot, OwnerToken writer, Membership membership) {
+        // Waiters are woken when the owner token of the writer ends, which follows at every member.
+        return atMember(membership, step -> readers.downgrade(ballot, writer, step));
     }
 
     @Override
@@ -301,7 +313,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     continue;
                 }
                 NameState entry = entry(name);
-                released |= entry.end(request, runtime.nanoTime());
+                released |= entry.end(request, nowNanos);
                 entry.raise(request.ballot(), serverMicros());
                 step(signals).serve(name, entry);
                 forgetUnused(name, entry);
@@ -373,11 +385,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     @Override
     public synchronized CompletableFuture<List<Holder>> readers(LockName name, int limit) {
         NameState entry = entries.get(name.asExclusive());
-        if (entry == null || !entry.readers.hold(runtime.nanoTime())) {
-            return CompletableFuture.completedFuture(List.of());
-        }
-        List<Holder> holders = entry.readers.holders(runtime.nanoTime());
-        return CompletableFuture.completedFuture(holders.subList(0, Math.min(limit, holders.size())));
+        return CompletableFuture.completedFuture(
+                entry == null ? List.of() : entry.readers.holders(runtime.nanoTime(), limit));
     }
 
     @Override
@@ -388,23 +397,13 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             LockName exclusive = name.asExclusive();
             NameState entry = entries.get(exclusive);
             if (entry != null) {
-                removed = (!name.isRead() && forceRelease(exclusive, entry, holderId, step(signals)))
+                removed = (!name.isRead() && step(signals).forceRelease(exclusive, entry, holderId))
                         || readers.forceRelease(exclusive, entry, holderId, step(signals));
                 forgetUnused(exclusive, entry);
             }
         }
         listeners.send(signals);
         return CompletableFuture.completedFuture(removed);
-    }
-
-    private boolean forceRelease(LockName name, NameState entry, @Nullable String holderId, Serving step) {
-        Held removed = entry.remove(holderId, step);
-        if (removed == null) {
-            return false;
-        }
-        step.signals().add(listener -> listener.lost(removed.owner(), LossCause.FORCE_RELEASED));
-        step.serve(name, entry);
-        return true;
     }
 
     private Serving step(List<Consumer<StoreSignals>> signals) {

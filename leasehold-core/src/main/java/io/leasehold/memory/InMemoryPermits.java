@@ -161,6 +161,7 @@ final class InMemoryPermits implements StorePermits {
                             false,
                             ballot.reserve(),
                             ballot.claimNanos(),
+                            0,
                             sinceAtNanos,
                             forgottenAtNanos));
         }

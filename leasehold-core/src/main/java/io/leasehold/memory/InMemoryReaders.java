@@ -52,6 +52,31 @@ final class InMemoryReaders {
         return new NodeReply.Yes(incarnation, step.serverMicros());
     }
 
+    /** Decides on a ballot at a member of a set: the floors, then own, or no writer that holds or keeps the caller out. */
+    NodeReply decideAsMember(Ballot ballot, Serving step) {
+        AcquireRequest request = ballot.request();
+        NameState entry = entries.apply(request.name().asExclusive());
+        entry.dropSilentWaiters(step.nowNanos());
+        NodeReply unacceptable = unacceptable(ballot, entry, entry.readers.floor(entry.fence), step);
+        if (unacceptable != null) {
+            return unacceptable;
+        }
+        boolean own = entry.readers.hold(step.nowNanos()) && entry.readers.has(request.owner());
+        if (!own && (entry.heldAt(step.nowNanos()) != null || !entry.letsPass(ballot))) {
+            if (request.isWaiting()) {
+                entry.forgetPlaceOf(request.holderId(), true);
+                entry.enqueue(ballot, step.nowNanos());
+            }
+            return new NodeReply.Held(
+                    entry.holder(step.nowNanos()), request.isWaiting(), incarnation, step.serverMicros());
+        }
+        if (request.isWaiting()) {
+            entry.forgetPlaceOf(request.holderId(), true);
+        }
+        entry.grantReader(ballot, step.nowNanos());
+        return new NodeReply.Yes(incarnation, step.serverMicros());
+    }
+
     /** Decides on the ballot of a reader that takes the place of a writer. It must exceed the fence, as that of a writer. */
     NodeReply downgrade(Ballot ballot, OwnerToken writer, Serving step) {
         LockName name = ballot.request().name().asExclusive();

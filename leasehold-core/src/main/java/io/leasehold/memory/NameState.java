@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -37,9 +38,16 @@ final class NameState {
      * A place in the queue, with the request of its waiter.
      *
      * @param reads whether the waiter is a reader
+     * @param order at a member of a set: the order of the waiters, the same at every member; zero at other nodes
      */
     record Place(
-            String holderId, boolean reads, int reserve, long claimNanos, long sinceAtNanos, long forgottenAtNanos) {}
+            String holderId,
+            boolean reads,
+            int reserve,
+            long claimNanos,
+            long order,
+            long sinceAtNanos,
+            long forgottenAtNanos) {}
 
     /** A hold. */
     record Held(OwnerToken owner, String holderId, long token, long endsAtNanos) {
@@ -73,6 +81,7 @@ final class NameState {
                         reads,
                         ballot.reserve(),
                         ballot.claimNanos(),
+                        ballot.place(),
                         sinceAtNanos,
                         forgottenAtNanos));
     }
@@ -82,6 +91,15 @@ final class NameState {
             waiters = new LinkedHashMap<>(4);
         }
         waiters.put(owner, place);
+        if (place.order() > 0) {
+            // Those behind it move to its back, in their order.
+            List<Map.Entry<OwnerToken, Place>> later = waiters.entrySet().stream()
+                    .filter(waiter -> waiter.getValue().order() > place.order())
+                    .map(Map.Entry::copyOf)
+                    .toList();
+            later.forEach(waiter -> waiters.remove(waiter.getKey()));
+            later.forEach(waiter -> waiters.put(waiter.getKey(), waiter.getValue()));
+        }
     }
 
     /** Returns the hold of a writer, unless it has ended by this time. */
@@ -285,6 +303,24 @@ final class NameState {
         return true;
     }
 
+    /**
+     * Whether no waiter keeps out this caller at a member of a set: writers and readers that wait keep out each other's
+     * callers with a later place.
+     */
+    boolean letsPass(Ballot ballot) {
+        if (waiters.isEmpty()) {
+            return true;
+        }
+        boolean reads = ballot.request().names().get(0).isRead();
+        long place = ballot.place() == 0 ? Long.MAX_VALUE : ballot.place();
+        for (Place waiter : waiters.values()) {
+            if (waiter.reads() != reads && waiter.order() > 0 && waiter.order() < place) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     void dropSilentWaiters(long nowNanos) {
         if (!waiters.isEmpty()) {
             waiters.values().removeIf(place -> nowNanos - place.forgottenAtNanos() >= 0);
@@ -298,9 +334,10 @@ final class NameState {
     }
 
     /**
-     * Removes the client's earlier place: at a member of a set a client has one place, under any of its owner tokens.
+     * Removes the client's earlier place: at a member of a set a client has one place as a writer and one as a reader,
+     * under any of its owner tokens.
      */
-    void forgetPlaceOf(String holderId) {
-        waiters.values().removeIf(place -> place.holderId().equals(holderId));
+    void forgetPlaceOf(String holderId, boolean reads) {
+        waiters.values().removeIf(place -> place.holderId().equals(holderId) && place.reads() == reads);
     }
 }

@@ -7,7 +7,6 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -136,11 +135,13 @@ final class Readers {
         return removed;
     }
 
-    /** Returns the readers, the holders of the lock. */
-    List<Holder> holders(long nowNanos) {
-        List<Holder> holders = new ArrayList<>(held.size());
-        held.values().forEach(reader -> holders.add(reader.asHolder(nowNanos)));
-        return holders;
+    /** Returns readers that hold the lock at this time, at most so many. */
+    List<Holder> holders(long nowNanos, int limit) {
+        hold(nowNanos);
+        return held.values().stream()
+                .limit(limit)
+                .map(reader -> reader.asHolder(nowNanos))
+                .toList();
     }
 
     /** Returns the holder that stands for all readers: it ends when the last of them does. */

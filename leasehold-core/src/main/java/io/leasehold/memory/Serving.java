@@ -1,6 +1,7 @@
 package io.leasehold.memory;
 
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
 import io.leasehold.memory.NameState.Held;
 import io.leasehold.memory.NameState.Place;
 import io.leasehold.node.Ballot;
@@ -88,6 +89,17 @@ record Serving(long nowNanos, long serverMicros, long forgottenFence, List<Consu
                 return;
             }
         }
+    }
+
+    /** Removes the hold of a writer, if it is that of this holder or of any; returns whether there was one. */
+    boolean forceRelease(LockName name, NameState entry, @Nullable String holderId) {
+        Held removed = entry.remove(holderId, this);
+        if (removed == null) {
+            return false;
+        }
+        signals.add(listener -> listener.lost(removed.owner(), LossCause.FORCE_RELEASED));
+        serve(name, entry);
+        return true;
     }
 
     private void handOver(LockName name, NameState entry, OwnerToken owner, Place place) {

@@ -21,6 +21,12 @@ import java.util.concurrent.CompletableFuture;
  * the fence, and not the floor of readers: so readers do not refuse each other, and a later writer exceeds them all. The
  * end of a reader raises both.
  *
+ * <p><b>Readers at a member of a quorum.</b> A member has no queue, so a waiter that finds the lock busy keeps out others:
+ * a waiting writer keeps out readers with a later {@linkplain Ballot#place place}, and a waiting reader keeps out
+ * writers with a later place. Callers without a place come last; holders are never kept out. The wait is over with a
+ * grant, with the end of the owner token, and if the waiter does not ask again in time. Without it, readers that come one
+ * after another keep a majority of the members taken for ever.
+ *
  * <p>Futures always complete normally, within the request's time limit. Requests are sent at most once: a node never
  * repeats one on its own.
  */
@@ -86,6 +92,14 @@ public interface LockNode extends LockKeeper {
      * exceed the fence, as that of a writer. Called only if the node {@linkplain #keepsReaders() keeps readers}.
      */
     default CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
+        throw new UnsupportedOperationException(description() + " does not grant a lock to several readers");
+    }
+
+    /**
+     * The same at a member of a quorum, after the checks of a member. A quorum of such readers is the read lease. Called
+     * only if the node {@linkplain #keepsReaders() keeps readers}.
+     */
+    default CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer, Membership membership) {
         throw new UnsupportedOperationException(description() + " does not grant a lock to several readers");
     }
 

@@ -63,6 +63,11 @@ public abstract class PassingNode extends PassingKeeper implements LockNode {
     }
 
     @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer, Membership membership) {
+        return node.downgrade(ballot, writer, membership);
+    }
+
+    @Override
     public CompletableFuture<NodeReply> birth(Birth birth) {
         return node.birth(birth);
     }

@@ -1,5 +1,6 @@
 package io.leasehold.quorum;
 
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.ClientRecord;
@@ -12,6 +13,7 @@ import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -33,6 +35,9 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
 
     private static final long ANSWER_NANOS = 5_000_000_000L;
     private static final long PROBE_NANOS = 1_000_000_000L;
+
+    /** The least number of readers that each node is asked for: nodes list their first readers in different orders. */
+    private static final int MOST_READERS = 1_000;
 
     private final NodeSet nodes;
 
@@ -75,7 +80,42 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
     @Override
     public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         return gather(node -> node.admin().describe(name))
-                .thenApply(answers -> common(answers.stream().flatMap(Optional::stream)));
+                .thenApply(answers -> common(answers.stream().flatMap(Optional::stream)))
+                .thenCompose(found -> {
+                    if (found.isEmpty() || !found.get().holder().isReaders()) {
+                        return CompletableFuture.completedFuture(found);
+                    }
+                    // The nodes of a quorum may have different readers, of which none has a quorum.
+                    return readers(name, 1).thenApply(readers -> readers.isEmpty() ? Optional.empty() : found);
+                });
+    }
+
+    @Override
+    public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        return gather(node -> node.admin().readers(name, Math.max(limit, MOST_READERS)))
+                .thenApply(answers -> commonReaders(answers, nodes.quorum()).stream()
+                        .limit(limit)
+                        .toList());
+    }
+
+    /** The readers that a quorum of nodes lists. A client that holds several times is listed as often as a quorum has it. */
+    static List<Holder> commonReaders(List<List<Holder>> answers, int quorum) {
+        Map<String, List<List<Holder>>> byId = new TreeMap<>();
+        for (List<Holder> answer : answers) {
+            answer.stream()
+                    .collect(Collectors.groupingBy(Holder::id))
+                    .forEach((id, same) ->
+                            byId.computeIfAbsent(id, one -> new ArrayList<>()).add(same));
+        }
+        List<Holder> common = new ArrayList<>();
+        for (List<List<Holder>> each : byId.values()) {
+            if (each.size() >= quorum) {
+                each.sort(Comparator.comparingInt((List<Holder> same) -> same.size())
+                        .reversed());
+                common.addAll(each.get(quorum - 1));
+            }
+        }
+        return common;
     }
 
     @Override

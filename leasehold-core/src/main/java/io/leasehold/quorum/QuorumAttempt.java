@@ -76,6 +76,9 @@ final class QuorumAttempt {
     /** The highest ballot of all rounds and repairs. */
     private long highest;
 
+    /** The first ballot, which is the place of a waiter at every node; zero before it. */
+    private long place;
+
     /** Creates an attempt before its first request. */
     QuorumAttempt(List<LockName> names, int nodes, String configuration, QuorumSettings settings) {
         this.names = names;
@@ -224,13 +227,16 @@ final class QuorumAttempt {
     Ballot ballot(OwnerToken owner, long candidate) {
         AcquireRequest wanted = request();
         AcquireRequest sent = atNodes(owner).reserve(wanted.reserve()).seenToken(wanted.seenToken());
-        return new Ballot(wanted.isWaiting() ? sent.waiting(wanted.recheckNanos()) : sent, candidate, wanted.reserve());
+        place = place == 0 ? candidate : place;
+        return wanted.isWaiting()
+                ? new Ballot(sent.waiting(wanted.recheckNanos()), candidate, wanted.reserve(), 0, place)
+                : new Ballot(sent, candidate, wanted.reserve());
     }
 
     /** The ballot that repairs a node without the key. */
     Ballot repair(int node, OwnerToken owner, long estimateMicros) {
         highest = Math.max(Math.max(highest, floors[node]) + 1, estimateMicros);
-        return new Ballot(atNodes(owner), highest, 1);
+        return new Ballot(atNodes(owner), highest, 1, 0, Ballot.HOLDERS);
     }
 
     private AcquireRequest atNodes(OwnerToken owner) {
@@ -284,6 +290,24 @@ final class QuorumAttempt {
                     new AcquireReply.Refused(reason, refused.retryNanos(), round.highest(), votes), Delays.KEPT);
         }
         return noQuorum(((RoundVerdict.NoQuorum) verdict).permanent(), votes, round.highest());
+    }
+
+    /**
+     * The same after a round of a downgrade. It proves a loss only if so many nodes knew neither owner token that no quorum had
+     * the lock; if some keep it and too many have not answered, the caller may ask again.
+     */
+    Next afterDowngrade(RoundVerdict verdict, QuorumRound round, OwnerToken owner, long nowNanos) {
+        Next next = after(verdict, round, owner, nowNanos);
+        if (!(verdict instanceof RoundVerdict.Contended contended) || contended.holds()) {
+            return next;
+        }
+        List<NodeVote> votes = round.votes();
+        String message = "the downgrade of " + names + " was not confirmed by " + quorum() + " of " + nodes + " nodes; "
+                + Votes.line(votes);
+        return new Answer(
+                new AcquireReply.Failed(
+                        FailureKind.UNKNOWN, new StoreUnavailableException(message, votes, null), round.highest()),
+                Delays.KEPT);
     }
 
     private Next contended(RoundVerdict.Contended verdict, QuorumRound round, List<NodeVote> votes, long nowNanos) {

@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * <p>The votes of a claimant, which resumes an exported lease, are swaps of the ticket's owner token. They are never undone:
  * an undo would destroy a ticket that is still valid. After a lost round the same owner token asks again. Only if other
  * claimants have votes and none has a quorum, the votes are returned to the ticket, and the owner token is not used again.
+ *
+ * <p>The votes of a downgrade are swaps, too. After a lost round the same owner token asks again, unless the round has proved
+ * that no quorum kept the lock for the writer: then the votes are undone.
  */
 final class QuorumRound {
 
@@ -70,7 +73,9 @@ final class QuorumRound {
     /** The use of the votes. */
     enum Purpose {
         ACQUIRE,
-        RESUME
+        RESUME,
+        /** The votes of a reader that takes the place of a writer: swaps, as those of a claimant, and the lease itself. */
+        DOWNGRADE
     }
 
     private enum Phase {
@@ -226,7 +231,7 @@ final class QuorumRound {
                 List<Action> decided = decide();
                 actions.addAll(decided.isEmpty() ? limit(event) : decided);
             }
-        } else if (!held && !resumes() && (isYes || unknown[node])) {
+        } else if (!held && purpose == Purpose.ACQUIRE && (isYes || unknown[node])) {
             actions.add(undo());
         }
         return actions;
@@ -319,6 +324,10 @@ final class QuorumRound {
     private List<Action> lost(RoundVerdict verdict) {
         phase = Phase.IDLE;
         Finish finish = new Finish(verdict);
+        boolean isOver = verdict instanceof RoundVerdict.Contended contended && contended.holds();
+        if (purpose == Purpose.DOWNGRADE) {
+            return isOver ? List.of(undo(), finish) : List.of(finish);
+        }
         boolean left = IntStream.range(0, nodes.size()).anyMatch(node -> yes[node] || unknown[node] || late[node]);
         return !held && left ? List.of(undo(), finish) : List.of(finish);
     }

@@ -4,6 +4,7 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -27,8 +28,8 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner token of the engine at the nodes. It performs the actions of its {@link QuorumAttempt}, {@link QuorumRound}
- * and {@link QuorumRenewal}.
+ * One owner token of the engine at the nodes. It performs the actions of its {@link QuorumAttempt} and {@link QuorumRound},
+ * and its {@link QuorumKeeping} those of the renewal.
  *
  * <p>At the nodes a waiting attempt has a separate owner token, and a new one after each undo, since an ended token
  * must not be used again. Even an attempt that was swept here and asks again is a new one at the nodes. All code runs
@@ -45,22 +46,21 @@ final class QuorumSession {
     private final List<LockName> names;
     private final SerialExecutor serial = new SerialExecutor();
     private final QuorumAttempt attempt;
+    private final QuorumKeeping keeping;
+    /** The writer whose place the owner token takes; null for an attempt. */
+    private final @Nullable QuorumSession writer;
 
     private volatile OwnerToken nodeOwner;
     private QuorumRound round;
-    private QuorumRenewal renewal;
     private boolean ended;
     private @Nullable CompletableFuture<AcquireReply> asked;
     private LockRuntime.@Nullable Timer patience;
-    private @Nullable PendingRenewal pendingRenewal;
 
     // The state for isAbandoned().
     private volatile long silenceNanos = MIN_SILENCE_NANOS;
     private volatile long touchedAtNanos;
     private volatile boolean idle = true;
     private volatile boolean held;
-    /** The end of the time for which a quorum is known to keep the lock, while it is held. */
-    private volatile long keptUntilAtNanos;
 
     /**
      * The context that all sessions of a store share.
@@ -76,8 +76,6 @@ final class QuorumSession {
             Map<OwnerToken, QuorumSession> sessions,
             BiConsumer<OwnerToken, LossCause> lost) {}
 
-    private record PendingRenewal(long round, CompletableFuture<RenewReply.Item> reply) {}
-
     /**
      * Creates a session before its first request.
      *
@@ -85,22 +83,41 @@ final class QuorumSession {
      * @param nodeOwner the owner token at the nodes
      */
     QuorumSession(Shared shared, List<LockName> names, OwnerToken engineOwner, OwnerToken nodeOwner) {
+        this(shared, names, engineOwner, nodeOwner, null);
+    }
+
+    /** Creates the session of a reader that takes the place of a writer. */
+    static QuorumSession ofDowngrade(Shared shared, LockName name, OwnerToken reader, QuorumSession writer) {
+        return new QuorumSession(shared, List.of(name), reader, reader, writer);
+    }
+
+    private QuorumSession(
+            Shared shared,
+            List<LockName> names,
+            OwnerToken engineOwner,
+            OwnerToken nodeOwner,
+            @Nullable QuorumSession writer) {
         this.shared = shared;
+        this.writer = writer;
         this.nodes = shared.nodes();
         this.backoff = shared.backoff();
         this.names = names;
         this.engineOwner = engineOwner;
         this.nodeOwner = nodeOwner;
         this.attempt = new QuorumAttempt(names, nodes.size(), nodes.configuration(), nodes.settings());
-        this.round = newRound(nodes);
-        this.renewal = new QuorumRenewal(nodes.names());
+        this.round = newRound();
+        this.keeping = new QuorumKeeping(nodes, serial, names, attempt, nodeOwner);
         // Other threads see the session before its first request; it must not count as abandoned in between.
         this.touchedAtNanos = nodes.runtime().nanoTime();
     }
 
-    private static QuorumRound newRound(NodeSet nodes) {
+    private QuorumRound newRound() {
         QuorumSettings settings = nodes.settings();
-        return new QuorumRound(nodes.names(), settings.boundMicros(), settings.quarantineNanos() / 1_000_000);
+        return new QuorumRound(
+                writer == null ? QuorumRound.Purpose.ACQUIRE : QuorumRound.Purpose.DOWNGRADE,
+                nodes.names(),
+                settings.boundMicros(),
+                settings.quarantineNanos() / 1_000_000);
     }
 
     private long now() {
@@ -109,8 +126,13 @@ final class QuorumSession {
 
     /** Whether the caller has not asked again within the time that it announced. */
     boolean isAbandoned(long nowNanos) {
-        boolean expired = !held || nowNanos - keptUntilAtNanos > silenceNanos;
+        boolean expired = !held || nowNanos - keeping.untilAtNanos() > silenceNanos;
         return idle && expired && nowNanos - touchedAtNanos > silenceNanos;
+    }
+
+    /** Whether it is of this kind of lock: an owner token of a writer is none of a reader, nor the reverse. */
+    boolean isOf(LockName name) {
+        return names.get(0).isRead() == name.isRead();
     }
 
     /** Removes the session, which is over or abandoned. */
@@ -190,10 +212,10 @@ final class QuorumSession {
             return;
         }
         OptionalLong estimate = nodes.estimateMicros();
-        if (round.isEnded() && estimate.isPresent()) {
+        if (round.isEnded() && writer == null && estimate.isPresent()) {
             nodeOwner = OwnerToken.draw(nodes.runtime());
-            round = newRound(nodes);
-            renewal = new QuorumRenewal(nodes.names());
+            round = newRound();
+            keeping.restart(nodeOwner);
         }
         follow(attempt.begin(round, estimate, clocks));
     }
@@ -221,26 +243,49 @@ final class QuorumSession {
             if (action instanceof QuorumRound.Propose propose) {
                 propose(propose.candidate());
             } else if (action instanceof QuorumRound.Undo) {
-                end(attempt.undo(), round.highest()).over().thenRun(() -> serial.run(this::forgetIfNothingIsLeft));
+                undo();
             } else if (action instanceof QuorumRound.Limit limit) {
                 limit(limit);
             } else if (action instanceof QuorumRound.Confirm confirm) {
-                renewal.confirm(confirm.node(), confirm.sentAtNanos());
+                keeping.confirm(confirm.node(), confirm.sentAtNanos());
             } else if (action instanceof QuorumRound.Finish finish) {
-                if (finish.verdict() instanceof RoundVerdict.Won won) {
-                    won(won);
-                }
-                follow(attempt.after(finish.verdict(), round, nodeOwner, now()));
+                finish(finish.verdict());
             }
         }
     }
 
+    private void undo() {
+        if (writer != null) {
+            keeping.end();
+            held = false;
+            endWriter();
+        }
+        end(attempt.undo(), round.highest()).over().thenRun(() -> serial.run(this::forgetIfNothingIsLeft));
+    }
+
+    private void finish(RoundVerdict verdict) {
+        if (verdict instanceof RoundVerdict.Won won) {
+            won(won);
+        }
+        follow(
+                writer == null
+                        ? attempt.after(verdict, round, nodeOwner, now())
+                        : attempt.afterDowngrade(verdict, round, nodeOwner, now()));
+    }
+
     private void won(RoundVerdict.Won won) {
         held = true;
-        keptUntilAtNanos = won.sentAtNanos() + attempt.ttlNanos();
-        renewal.granted(QuorumSettings.validityNanos(attempt.ttlNanos()));
+        keeping.granted(won.sentAtNanos());
         backoff.measured(attempt.spentNanos(now()));
         shared.sessions().put(nodeOwner, this);
+        endWriter();
+    }
+
+    /** Ends the writer at every node, also where the reader has not taken its place; the waiters are woken. */
+    private void endWriter() {
+        if (writer != null) {
+            writer.endDowngraded();
+        }
     }
 
     private void propose(long candidate) {
@@ -251,9 +296,17 @@ final class QuorumSession {
         schedule(attempt.nodeTimeoutNanos(sentAtNanos), () -> perform(asking.late(candidate)));
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
-            nodes.propose(node, ballot, Math.min(estimateMicros, candidate), attempt.floor(node))
+            nodes.propose(node, proposal(), ballot, Math.min(estimateMicros, candidate), attempt.floor(node))
                     .thenAccept(reply -> step(() -> voted(asking, voter, candidate, sentAtNanos, reply)));
         }
+    }
+
+    private NodeSet.Proposal proposal() {
+        if (writer == null) {
+            return LockNode::acquire;
+        }
+        OwnerToken former = writer.nodeOwner;
+        return (target, ballot, membership) -> target.downgrade(ballot, former, membership);
     }
 
     private void limit(QuorumRound.Limit limit) {
@@ -311,66 +364,27 @@ final class QuorumSession {
 
     /** Notes that the renewal with this number is about to be sent to all nodes. */
     void renewing(long renewalRound, CompletableFuture<RenewReply.Item> reply) {
-        serial.run(() -> {
-            if (pendingRenewal != null) {
-                String message = "another renewal of " + names + " began before this one was answered";
-                pendingRenewal.reply().complete(new RenewReply.Failed(new StoreUnavailableException(message, null)));
-            }
-            pendingRenewal = new PendingRenewal(renewalRound, reply);
-            renewal.begin(renewalRound);
-        });
+        serial.run(() -> keeping.renewing(renewalRound, reply));
     }
 
     /** Processes a node's answer to a renewal. */
     void renewed(long renewalRound, int node, RenewReply.Item item) {
-        serial.run(() -> performRenewal(renewal.answered(node, renewalRound, item, now())));
+        serial.run(() -> keeping.renewed(renewalRound, node, item));
     }
 
     /** Processes the end of the time limit for answers to a renewal. */
     void renewalLate(long renewalRound) {
-        serial.run(() -> {
-            performRenewal(renewal.late(renewalRound, now()));
-            PendingRenewal waiting = pendingRenewal;
-            if (waiting != null && waiting.round() == renewalRound) {
-                // The owner token was ended meanwhile, so no verdict will come.
-                waiting.reply().complete(new RenewReply.NotOurs());
-            }
-        });
+        serial.run(() -> keeping.late(renewalRound));
     }
 
     /** Processes a node's report that its key was removed. */
     void takenAt(int node, OwnerToken owner, LossCause cause) {
         serial.run(() -> {
             // Reports about an earlier owner token are ignored.
-            if (owner.equals(nodeOwner) && renewal.taken(node, now())) {
+            if (owner.equals(nodeOwner) && keeping.taken(node)) {
                 shared.lost().accept(nodeOwner, cause);
             }
         });
-    }
-
-    private void performRenewal(List<QuorumRenewal.Action> actions) {
-        for (QuorumRenewal.Action action : actions) {
-            if (action instanceof QuorumRenewal.Repair repair) {
-                repair(repair.node());
-            } else if (action instanceof QuorumRenewal.Finish finish && pendingRenewal != null) {
-                CompletableFuture<RenewReply.Item> reply = pendingRenewal.reply();
-                pendingRenewal = null;
-                if (finish.verdict() == QuorumRenewal.Verdict.KEPT) {
-                    keptUntilAtNanos = renewal.keptFromNanos() + attempt.ttlNanos();
-                }
-                reply.complete(renewal.reply(finish.verdict(), names));
-            }
-        }
-    }
-
-    private void repair(int node) {
-        long sentAtNanos = now();
-        long estimateMicros = nodes.estimateMicros().orElse(0);
-        nodes.propose(node, attempt.repair(node, nodeOwner, estimateMicros), estimateMicros, attempt.floor(node))
-                .thenAccept(reply -> serial.run(() -> {
-                    attempt.answered(node, reply);
-                    performRenewal(renewal.repaired(node, sentAtNanos, reply, now()));
-                }));
     }
 
     RenewBatch.Item renewalItem(RenewBatch.Item item) {
@@ -385,8 +399,7 @@ final class QuorumSession {
             attempt.asked(wanted, grant.sentAtNanos(), now());
             attempt.proposed(grant.tokens().last());
             held = true;
-            keptUntilAtNanos = grant.sentAtNanos() + wanted.ttlNanos();
-            renewal.granted(QuorumSettings.validityNanos(wanted.ttlNanos()));
+            keeping.granted(grant.sentAtNanos());
         });
     }
 
@@ -417,6 +430,17 @@ final class QuorumSession {
             }
         });
         return reply;
+    }
+
+    /** Notes that a reader takes the place of this holder: from now on nothing is renewed or repaired. */
+    void downgrades() {
+        serial.run(this::stop);
+    }
+
+    private void endDowngraded() {
+        serial.run(() -> end(ReleaseRequest.Kind.RELEASE, attempt.highest(round))
+                .over()
+                .thenRun(this::forget));
     }
 
     // ---- ending
@@ -460,7 +484,7 @@ final class QuorumSession {
         backoff.done(engineOwner);
         if (first) {
             round.end();
-            renewal.end();
+            keeping.end();
             if (asked != null) {
                 answer(failure(FailureKind.NO_EFFECT, names + " was given up", null));
             }

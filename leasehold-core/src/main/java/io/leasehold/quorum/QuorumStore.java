@@ -284,7 +284,9 @@ public final class QuorumStore implements LockStore, MemberSet {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         QuorumSession session = sessions.get(request.owner());
-        return (session != null ? session : unknown(request.names(), request.owner()))
+        return (session != null && session.isOf(request.names().get(0))
+                        ? session
+                        : unknown(request.names(), request.owner()))
                 .release(request)
                 .thenApply(reply -> {
                     if (reply instanceof ReleaseReply.Released released && released.awaited()) {
@@ -326,6 +328,22 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     @Override
+    public boolean keepsReaders() {
+        return members.stream().allMatch(member -> member.node().keepsReaders());
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        QuorumSession session = sessions.computeIfAbsent(request.owner(), owner -> {
+            QuorumSession known = sessions.get(writer);
+            QuorumSession former = known != null ? known : unknown(List.of(request.name().asExclusive()), writer);
+            former.downgrades();
+            return QuorumSession.ofDowngrade(shared, request.name(), owner, former);
+        });
+        return session.acquire(request, runtime.nanoTime());
+    }
+
+    @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         long round = renewalRounds.incrementAndGet();
         List<QuorumSession> renewed = new ArrayList<>();
@@ -334,7 +352,9 @@ public final class QuorumStore implements LockStore, MemberSet {
         Map<Long, List<QuorumSession>> byPatience = new TreeMap<>();
         for (RenewBatch.Item item : batch.items()) {
             QuorumSession known = sessions.get(item.owner());
-            QuorumSession session = known != null ? known : unknown(List.of(item.name()), item.owner());
+            QuorumSession session = known != null && known.isOf(item.name())
+                    ? known
+                    : unknown(List.of(item.name()), item.owner());
             renewed.add(session);
             items.add(session.renewalItem(item));
             CompletableFuture<RenewReply.Item> reply = new CompletableFuture<>();

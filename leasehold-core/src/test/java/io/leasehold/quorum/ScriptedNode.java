@@ -1,6 +1,7 @@
 package io.leasehold.quorum;
 
 import io.leasehold.Guarantees;
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.memory.InMemoryNode;
@@ -46,6 +47,7 @@ final class ScriptedNode implements LockNode, StoreAdmin {
     final List<RenewBatch> renewals = new ArrayList<>();
     final List<ExportRequest> exports = new ArrayList<>();
     final List<Ballot> resumes = new ArrayList<>();
+    final List<Ballot> downgrades = new ArrayList<>();
     final List<String> verbs = new ArrayList<>();
     /** The replacements of answers: a reply, {@link #SILENCE}, or a throwable to throw. */
     final Map<String, Supplier<?>> instead = new HashMap<>();
@@ -56,6 +58,7 @@ final class ScriptedNode implements LockNode, StoreAdmin {
     StoreOperations operations = StoreOperations.none();
     StoreSignals ear;
     boolean closed;
+    boolean keepsReaders = true;
     boolean failsToClose;
     /** The error that its close throws. */
     Error errorAtClose;
@@ -164,6 +167,22 @@ final class ScriptedNode implements LockNode, StoreAdmin {
     public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket, Resume step, Membership membership) {
         resumes.add(ballot);
         return answer("resume", () -> memory.resume(ballot, ticket, step, membership));
+    }
+
+    @Override
+    public boolean keepsReaders() {
+        return keepsReaders;
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer, Membership membership) {
+        downgrades.add(ballot);
+        return answer("downgrade", () -> memory.downgrade(ballot, writer, membership));
+    }
+
+    @Override
+    public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        return answer("readers", () -> memory.readers(name, limit));
     }
 
     @Override

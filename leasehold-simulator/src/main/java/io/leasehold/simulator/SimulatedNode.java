@@ -389,6 +389,12 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer, Membership membership) {
+        trace.followsNoMore();
+        return granting(ballot, () -> node.downgrade(ballot, writer, membership));
+    }
+
+    @Override
     public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
         return down ? new CompletableFuture<>() : node.admin().readers(name, limit);
     }

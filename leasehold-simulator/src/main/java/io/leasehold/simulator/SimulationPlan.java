@@ -133,15 +133,6 @@ public record SimulationPlan(
         return !has(Fault.NODE_CLOCK_STEP) && (nodes > 1 || !forgets());
     }
 
-    /** This plan with one node, and so without faults that need several. */
-    SimulationPlan withOneNode() {
-        List<Harm> ofOne = harms.stream()
-                .filter(harm -> harm.fault() != Fault.PARTITION)
-                .map(harm -> new Harm(harm.atMillis(), harm.fault(), harm.client(), 0, harm.millis(), harm.writes()))
-                .toList();
-        return new SimulationPlan(seed, 1, clients, tasks, chaosMillis, network, pauses, driftPartsPerMillion, ofOne);
-    }
-
     SimulationPlan withHarms(List<Harm> fewer) {
         return new SimulationPlan(
                 seed, nodes, clients, tasks, chaosMillis, network, pauses, driftPartsPerMillion, fewer);

@@ -50,12 +50,9 @@ public final class Simulator {
         return new Simulator(variant, Objects.requireNonNull(other, "other"));
     }
 
-    /**
-     * The plan of a seed: that of {@link SimulationPlan#ofSeed}, with one node if no quorum keeps leases of this kind.
-     */
+    /** The plan of a seed: that of {@link SimulationPlan#ofSeed}, since a quorum keeps leases of all kinds. */
     public SimulationPlan plan(long seed) {
-        SimulationPlan plan = SimulationPlan.ofSeed(seed);
-        return kind == LeaseKind.READERS ? plan.withOneNode() : plan;
+        return SimulationPlan.ofSeed(seed);
     }
 
     /** Runs a plan. */

@@ -300,10 +300,10 @@ public interface ReadWriteTck extends SharesStore {
         LockName name = bench.name("gone");
         long start = System.nanoTime();
         Grant longer = store.granted(name.asRead(), store.owner(), LONG_TTL);
-        store.granted(name.asRead(), store.owner(), Duration.ofMillis(500));
+        store.granted(name.asRead(), store.owner(), Duration.ofMillis(800));
         assertInstanceOf(ReleaseReply.Released.class, store.release(name.asRead(), longer));
         store.busy(name);
-        TckBench.sleepUntil(start, Duration.ofMillis(700));
+        TckBench.sleepUntil(start, Duration.ofSeconds(1));
         // A store may keep a lock for a while longer than its ttl, but not for the ttl of a reader that has left.
         TckBench.until(
                 "the lock is free", () -> store.acquire(name, store.owner(), LONG_TTL) instanceof AcquireReply.Granted);

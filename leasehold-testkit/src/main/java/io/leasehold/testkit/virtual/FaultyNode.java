@@ -283,6 +283,14 @@ public final class FaultyNode implements LockNode, StoreAdmin {
     }
 
     @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer, Membership membership) {
+        return call(
+                ballot.request().timeoutNanos(),
+                () -> node.downgrade(ballot, writer, membership),
+                NodeReply.Failed::new);
+    }
+
+    @Override
     public StoreAdmin admin() {
         return this;
     }

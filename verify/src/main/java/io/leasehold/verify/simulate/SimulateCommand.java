@@ -1,7 +1,6 @@
 package io.leasehold.verify.simulate;
 
 import com.sun.management.OperatingSystemMXBean;
-import io.leasehold.simulator.Fault;
 import io.leasehold.simulator.LeaseKind;
 import io.leasehold.simulator.SimulationPlan;
 import io.leasehold.simulator.SimulationReport;
@@ -14,9 +13,7 @@ import io.leasehold.verify.sql.SqlSimulator;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -170,12 +167,7 @@ public final class SimulateCommand implements Callable<Integer> {
         }
         report.failed().stream().limit(1).forEach(failed -> explain(simulator, failed));
         System.out.println(line(report, first, seconds));
-        Set<Fault> never = new TreeSet<>(report.neverHappened());
-        if (kind == LeaseKind.READERS) {
-            // A client of one node is cut off from it, not from several.
-            never.remove(Fault.PARTITION);
-        }
-        return code(count, report.failed().isEmpty(), never.isEmpty());
+        return code(count, report.failed().isEmpty(), report.neverHappened().isEmpty());
     }
 
     private int seeds(long first, int count) {

@@ -215,6 +215,20 @@ public final class JointHunt {
         }
     }
 
+    /** The readers of a lock over a set of nodes. */
+    public static final class OfQuorumReaders implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfQuorumReaders() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.memory.MemberReadersTest", "io.leasehold.quorum.QuorumReadersTest"))
+                    .get();
+        }
+    }
+
     /** The two tokens of a fenced resource. */
     public static final class OfFencing implements IntFunction<String> {
 

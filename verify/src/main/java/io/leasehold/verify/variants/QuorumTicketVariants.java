@@ -67,8 +67,8 @@ final class QuorumTicketVariants {
                         "votes-undone",
                         "a claimant that has lost a round undoes its votes, and so destroys the ticket",
                         ROUND,
-                        "} else if (!held && !resumes() && (isYes",
-                        "} else if (!held && (isYes"),
+                        "} else if (!held && purpose == Purpose.ACQUIRE && (isYes",
+                        "} else if (!held && purpose != Purpose.DOWNGRADE && (isYes"),
                 new Variant(
                         "split-votes-stay",
                         "claimants that split the votes keep them, and none ever wins",

@@ -146,8 +146,8 @@ final class Variants {
                         "undo-of-a-late-yes",
                         "a late vote for a won attempt is undone",
                         ROUND,
-                        "} else if (!held && !resumes() && (isYes || unknown[node])) {",
-                        "} else if (!resumes() && (isYes || unknown[node])) {"),
+                        "} else if (!held && purpose == Purpose.ACQUIRE && (isYes || unknown[node])) {",
+                        "} else if (purpose == Purpose.ACQUIRE && (isYes || unknown[node])) {"),
                 new Variant(
                         "votes-of-any-ballot",
                         "a vote counts for another ballot than the one it answers",
