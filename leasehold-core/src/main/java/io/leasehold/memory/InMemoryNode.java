@@ -313,7 +313,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     continue;
                 }
                 NameState entry = entry(name);
-                released |= entry.end(request, nowNanos);
+                released |= entry.end(request, runtime.nanoTime());
                 entry.raise(request.ballot(), serverMicros());
                 step(signals).serve(name, entry);
                 forgetUnused(name, entry);
