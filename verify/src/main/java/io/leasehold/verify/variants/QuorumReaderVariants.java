@@ -79,8 +79,8 @@ final class QuorumReaderVariants {
                 new Variant(
                         "end-leaves-intent-of-a-writer",
                         "a waiting writer that withdraws still keeps out readers",
-                        NODE,
-                        "                    entry.waiters.remove(request.owner());\n",
+                        STATE,
+                        "            waiters.remove(request.owner());\n",
                         ""),
                 new Variant(
                         "writers-pass-waiting-readers",
