@@ -160,8 +160,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     /** Decides after the checks of a member of a set, which never hands over. So it sends no signals. */
     private CompletableFuture<NodeReply> atMember(Membership membership, Function<Serving, NodeReply> decision) {
         NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
-        return CompletableFuture.completedFuture(
-                refusal != null ? refusal : decision.apply(step(new ArrayList<>(0))));
+        return CompletableFuture.completedFuture(refusal != null ? refusal : decision.apply(step(new ArrayList<>(0))));
     }
 
     @Override

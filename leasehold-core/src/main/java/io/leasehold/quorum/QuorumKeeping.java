@@ -25,8 +25,7 @@ final class QuorumKeeping {
 
     private record Pending(long round, CompletableFuture<RenewReply.Item> reply) {}
 
-    QuorumKeeping(
-            NodeSet nodes, SerialExecutor serial, List<LockName> names, QuorumAttempt attempt, OwnerToken owner) {
+    QuorumKeeping(NodeSet nodes, SerialExecutor serial, List<LockName> names, QuorumAttempt attempt, OwnerToken owner) {
         this.nodes = nodes;
         this.serial = serial;
         this.names = names;

@@ -438,9 +438,8 @@ final class QuorumSession {
     }
 
     private void endDowngraded() {
-        serial.run(() -> end(ReleaseRequest.Kind.RELEASE, attempt.highest(round))
-                .over()
-                .thenRun(this::forget));
+        serial.run(() ->
+                end(ReleaseRequest.Kind.RELEASE, attempt.highest(round)).over().thenRun(this::forget));
     }
 
     // ---- ending

@@ -336,7 +336,8 @@ public final class QuorumStore implements LockStore, MemberSet {
     public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
         QuorumSession session = sessions.computeIfAbsent(request.owner(), owner -> {
             QuorumSession known = sessions.get(writer);
-            QuorumSession former = known != null ? known : unknown(List.of(request.name().asExclusive()), writer);
+            QuorumSession former =
+                    known != null ? known : unknown(List.of(request.name().asExclusive()), writer);
             former.downgrades();
             return QuorumSession.ofDowngrade(shared, request.name(), owner, former);
         });
@@ -352,9 +353,8 @@ public final class QuorumStore implements LockStore, MemberSet {
         Map<Long, List<QuorumSession>> byPatience = new TreeMap<>();
         for (RenewBatch.Item item : batch.items()) {
             QuorumSession known = sessions.get(item.owner());
-            QuorumSession session = known != null && known.isOf(item.name())
-                    ? known
-                    : unknown(List.of(item.name()), item.owner());
+            QuorumSession session =
+                    known != null && known.isOf(item.name()) ? known : unknown(List.of(item.name()), item.owner());
             renewed.add(session);
             items.add(session.renewalItem(item));
             CompletableFuture<RenewReply.Item> reply = new CompletableFuture<>();

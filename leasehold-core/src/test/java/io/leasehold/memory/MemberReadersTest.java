@@ -11,7 +11,6 @@ import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.quorum.HandClock;
 import io.leasehold.spi.AcquireRequest;
-
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -62,8 +61,7 @@ final class MemberReadersTest {
     }
 
     private Membership membership() {
-        return new Membership(
-                SET, clock.wallMillis() * 1_000, 31_000_000, 7_500_000, Membership.Persistence.VOLATILE);
+        return new Membership(SET, clock.wallMillis() * 1_000, 31_000_000, 7_500_000, Membership.Persistence.VOLATILE);
     }
 
     private static AcquireRequest request(LockName name, OwnerToken owner) {
@@ -229,8 +227,8 @@ final class MemberReadersTest {
     void aBallotBelowTheFloorLeavesNoWait() {
         holds(READ);
         AcquireRequest waiting = request(NAME, owner()).waiting(3 * SECOND);
-        assertStale(node.acquire(new Ballot(waiting, 1, 1, 0, EARLY), membership())
-                .join());
+        assertStale(
+                node.acquire(new Ballot(waiting, 1, 1, 0, EARLY), membership()).join());
         assertThat(waiters()).isEmpty();
     }
 
@@ -315,7 +313,8 @@ final class MemberReadersTest {
         assertStale(downgrade(reader, writer, ballot - 1));
         assertYes(downgrade(reader, writer, ++ballot));
         assertYes(downgrade(reader, writer, ++ballot));
-        assertThat(node.describe(NAME).join().orElseThrow().holder().isReaders()).isTrue();
+        assertThat(node.describe(NAME).join().orElseThrow().holder().isReaders())
+                .isTrue();
         assertThat(end(NAME, writer, ballot, ReleaseRequest.Kind.RELEASE)).isFalse();
         assertThat(end(READ, reader, ballot, ReleaseRequest.Kind.RELEASE)).isTrue();
         assertStale(downgrade(reader, writer, ballot));

@@ -140,8 +140,8 @@ final class QuorumReadersTest {
     @Test
     void theFirstBallotIsThePlaceOfTheWaiter() {
         set.rival(0, 1, 2);
-        AcquireRequest waiting =
-                request(READ, set.owner(), "host/1/a").waiting(Duration.ofSeconds(3).toNanos());
+        AcquireRequest waiting = request(READ, set.owner(), "host/1/a")
+                .waiting(Duration.ofSeconds(3).toNanos());
         assertThat(set.ask(waiting)).isInstanceOf(AcquireReply.Queued.class);
         set.pass(1_000);
         assertThat(set.ask(waiting)).isInstanceOf(AcquireReply.Queued.class);
@@ -150,8 +150,8 @@ final class QuorumReadersTest {
         assertThat(places).hasSize(1).doesNotContain(0L, Ballot.HOLDERS);
         set.nodes.forEach(node -> node.ballots.clear());
         ask(READ, "host/1/b");
-        set.nodes.forEach(node -> node.ballots.forEach(
-                ballot -> assertThat(ballot.place()).isZero()));
+        set.nodes.forEach(node ->
+                node.ballots.forEach(ballot -> assertThat(ballot.place()).isZero()));
     }
 
     /** Otherwise a writer that waits keeps the reader from a node that has lost its entry. */
@@ -324,11 +324,7 @@ final class QuorumReadersTest {
         for (int node = 0; node < 2; node++) {
             Ballot ballot = new Ballot(
                     request(READ, set.owner(), "host/" + node + "/x"), set.clock.wallMillis() * 1_000 + node, 1);
-            set.nodes
-                    .get(node)
-                    .memory
-                    .acquire(ballot)
-                    .join();
+            set.nodes.get(node).memory.acquire(ballot).join();
         }
         assertThat(set.clock.answer(set.store.admin().describe(NAME))).isEmpty();
     }

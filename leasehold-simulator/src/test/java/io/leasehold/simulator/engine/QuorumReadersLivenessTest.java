@@ -144,8 +144,7 @@ final class QuorumReadersLivenessTest {
         link = node -> new PassingNode(node) {
             @Override
             public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
-                return super.acquire(
-                        new Ballot(ballot.request(), ballot.candidate(), ballot.reserve()), membership);
+                return super.acquire(new Ballot(ballot.request(), ballot.candidate(), ballot.reserve()), membership);
             }
         };
         oneWriterAmongReaders();

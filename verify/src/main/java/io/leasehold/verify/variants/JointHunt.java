@@ -223,8 +223,8 @@ public final class JointHunt {
 
         @Override
         public String apply(int runs) {
-            return new TestHunt(List.of(
-                            "io.leasehold.memory.MemberReadersTest", "io.leasehold.quorum.QuorumReadersTest"))
+            return new TestHunt(
+                            List.of("io.leasehold.memory.MemberReadersTest", "io.leasehold.quorum.QuorumReadersTest"))
                     .get();
         }
     }
