@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks readers and writers of a lock against each other: no writer is inside its validity beside a reader, and of two
+ * Checks readers and writers of a lock against each other: no writer is inside its validity while a reader is, and of two
  * of different kinds that follow each other, the later has the larger token.
  *
  * <p>{@link OverlapChecker} and {@link TokenChecker} check writers against writers. Readers are not checked against
@@ -19,7 +19,7 @@ public final class ReadersChecker {
 
     private ReadersChecker() {}
 
-    /** The leases that began beside one of the other kind, or have a token that is not above that of an earlier one. */
+    /** The leases that began while one of the other kind was held, or have a token that is not above that of an earlier one. */
     public static List<Violation> check(History history) {
         List<Violation> violations = new ArrayList<>();
         Map<String, List<LeaseSpan>> spans = history.allSpansByLock();
@@ -60,9 +60,9 @@ public final class ReadersChecker {
                     newest = next;
                 }
             }
-            LeaseSpan beside = running.peek();
-            if (beside != null) {
-                violations.add(new Violation(lock, "a reader and a writer at once: " + beside + "; " + later));
+            LeaseSpan other = running.peek();
+            if (other != null) {
+                violations.add(new Violation(lock, "a reader and a writer at once: " + other + "; " + later));
             }
             if (newest != null && later.token() <= newest.token()) {
                 violations.add(new Violation(lock, "the token went down: " + newest + "; then " + later));

@@ -55,11 +55,6 @@ final class ChaosRun {
         return verdict;
     }
 
-    /** The directory in which the client processes share tickets. */
-    static Path tickets(Path directory) {
-        return directory.resolve("tickets");
-    }
-
     private Verdict start() throws Exception {
         Path resourceHistory = directory.resolve("resource.history");
         ChildJvm resource = ChildJvm.of(ResourceMain.class)
@@ -72,7 +67,7 @@ final class ChaosRun {
         if (servers != null) {
             started.push(servers);
         }
-        Files.createDirectories(tickets(directory));
+        Files.createDirectories(TicketFiles.directoryIn(directory));
         Remains remains = servers == null || plan.control() != null ? Remains.UNSEEN : servers.remains();
         remains.prepare(plan.kind());
         List<ClientSlot> clients = startClients(servers, port);
@@ -93,7 +88,7 @@ final class ChaosRun {
         }
         left.addAll(ChaosAftermath.check(plan, uri(servers, servers == null ? List.of() : servers.ports()), remains));
         History history = History.read(histories);
-        TicketFiles tickets = new TicketFiles(tickets(directory));
+        TicketFiles tickets = new TicketFiles(TicketFiles.directoryIn(directory));
         if (!plan.store().isBestEffort()) {
             left.addAll(tickets.check(history::tokensBetween));
         }

@@ -6,6 +6,7 @@ import io.leasehold.simulator.history.HistoryFile;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.testkit.process.ChildJvm;
 import io.leasehold.verify.client.ClientMain;
+import io.leasehold.verify.client.TicketFiles;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -67,7 +68,7 @@ final class ClientSlot implements AutoCloseable {
                         Integer.toString(plan.updates()),
                         Integer.toString(plan.coolLocks()),
                         plan.kind().name(),
-                        ChaosRun.tickets(directory).toString())
+                        TicketFiles.directoryIn(directory).toString())
                 .start();
     }
 

@@ -28,6 +28,11 @@ public final class TicketFiles {
 
     private final Path directory;
 
+    /** The directory in which the client processes of a run share tickets. */
+    public static Path directoryIn(Path run) {
+        return run.resolve("tickets");
+    }
+
     /** The tickets in this directory. */
     public TicketFiles(Path directory) {
         this.directory = directory;
@@ -73,7 +78,7 @@ public final class TicketFiles {
                         + issued.ticket.lockName().text());
     }
 
-    /** A ticket that gave two leases, and a lease that somebody had between an export and its resume. */
+    /** A ticket that gave two leases, and a lease of another holder between an export and its resume. */
     public List<Violation> check(TokensBetween held) {
         List<Violation> violations = new ArrayList<>();
         Map<String, String> uses = new HashMap<>();
