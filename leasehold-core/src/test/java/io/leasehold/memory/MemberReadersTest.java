@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 
 /** Readers and writers at a member of a set: the floors, who keeps out whom, and the end of a wait. */
 @Tag("quick")
+@SuppressWarnings("FutureReturnValueIgnored") // the nodes answer at once
 final class MemberReadersTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);

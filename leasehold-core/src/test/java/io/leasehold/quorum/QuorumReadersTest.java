@@ -33,6 +33,7 @@ import org.junit.jupiter.api.Test;
 
 /** Readers and writers at a set of three nodes, with answers that the test chooses. */
 @Tag("quick")
+@SuppressWarnings("FutureReturnValueIgnored") // what these requests leave is asked of the nodes
 final class QuorumReadersTest {
 
     private static final LockName READ = NAME.asRead();
