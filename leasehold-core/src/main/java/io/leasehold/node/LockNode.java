@@ -25,7 +25,7 @@ import java.util.concurrent.CompletableFuture;
  * a waiting writer keeps out readers with a later {@linkplain Ballot#place place}, and a waiting reader keeps out
  * writers with a later place. Callers without a place come last; holders are never kept out. The wait is over with a
  * grant, with the end of the owner token, and if the waiter does not ask again in time. Without it, readers that come one
- * after another keep a majority of the members taken for ever.
+ * after another keep a majority of the members taken forever.
  *
  * <p>Futures always complete normally, within the request's time limit. Requests are sent at most once: a node never
  * repeats one on its own.

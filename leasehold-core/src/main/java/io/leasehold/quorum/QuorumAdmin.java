@@ -36,7 +36,7 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
     private static final long ANSWER_NANOS = 5_000_000_000L;
     private static final long PROBE_NANOS = 1_000_000_000L;
 
-    /** The least number of readers that each node is asked for: nodes list their first readers in different orders. */
+    /** The least number of readers that is requested from each node: nodes list their first readers in different orders. */
     private static final int MOST_READERS = 1_000;
 
     private final NodeSet nodes;

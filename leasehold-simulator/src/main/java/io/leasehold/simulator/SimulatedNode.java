@@ -106,10 +106,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         this.host = host;
         this.variant = variant;
         this.keepsImages = keepsImages;
-        this.problems = problem -> {
-            seen.add(problem);
-            problems.accept(problem);
-        };
+        this.problems = ((Consumer<String>) seen::add).andThen(problems);
         this.trace = new ModelTrace(this.problems);
         this.grants = new KeptGrants(host);
         this.memory = new InMemoryNode(host);
@@ -164,31 +161,26 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
 
     /** Simulates an empty restart behind a proxy: the state is lost, but the connections stay. */
     public void forget() {
-        forgetEnded();
         written.clear();
         trace.forgets();
-        startWith(null);
+        startAfterLoss(null);
     }
 
     /** Takes the node down for a while; it returns without its last writes. */
     public void crashAndLoseLast(int writes, Duration away) {
         NodeImage older = older(writes);
-        goDown(away, () -> {
-            forgetEnded();
-            startWith(older);
-        });
+        goDown(away, () -> startAfterLoss(older));
     }
 
     /** Replaces the node by another one that lacks the last writes. */
     public void failOver(int writes) {
-        NodeImage older = older(writes);
-        forgetEnded();
-        startWith(older);
+        startAfterLoss(older(writes));
     }
 
-    private void forgetEnded() {
+    private void startAfterLoss(@Nullable NodeImage image) {
         ended.clear();
         endedAttempts.clear();
+        startWith(image);
     }
 
     /** TIME on the node. */
