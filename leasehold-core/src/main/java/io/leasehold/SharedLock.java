@@ -16,7 +16,7 @@ import java.util.function.UnaryOperator;
  * together.
  *
  * <p><b>Readers of one process</b> with the same options share one hold at the store: a reader joins if it comes while
- * the request is on its way, or within 20 ms after the grant. They then have the same fencing token, and {@link
+ * the request is on its way, or within 15 ms after the grant. They then have the same fencing token, and {@link
  * LockOptions#maxHold} counts from the grant. The last of them releases the hold. A later reader gets a hold of its own.
  *
  * <p><b>Tokens.</b> The fencing token of a reader is larger than that of every earlier writer, and that of a writer is

@@ -93,8 +93,12 @@ final class GrantMachine {
     /** Notify the callers that requested a renewal that none will follow. */
     record RefuseRenewal(LossCause why) implements Action {}
 
-    /** Send {@link RenewDue} at this time. */
-    record ArmRenew(long atNanos) implements Action {}
+    /**
+     * Send {@link RenewDue} at this time, or earlier with the renewals of other grants.
+     *
+     * @param togetherAtNanos when it may be sent with others at the earliest
+     */
+    record ArmRenew(long atNanos, long togetherAtNanos) implements Action {}
 
     /** Send {@link EndDue} at this time. */
     record ArmEnd(long atNanos) implements Action {}
@@ -201,7 +205,8 @@ final class GrantMachine {
         long early = timings.renewalNanos() / 10 * random / WaitPolicy.ONE;
         armed = true;
         long sentAtNanos = validUntilAtNanos - timings.validityNanos();
-        return List.of(end, new ArmRenew(sentAtNanos + timings.renewalNanos() - early));
+        long atNanos = sentAtNanos + timings.renewalNanos() - early;
+        return List.of(end, new ArmRenew(atNanos, atNanos - timings.togetherNanos()));
     }
 
     /** Processes an event and returns the actions, in the order in which to perform them. */
@@ -301,9 +306,14 @@ final class GrantMachine {
         actions.add(ask);
     }
 
+    /** Arms a renewal that follows none which succeeded: its pause is kept. */
     private void arm(long atNanos, List<Action> actions) {
+        arm(atNanos, atNanos, actions);
+    }
+
+    private void arm(long atNanos, long togetherAtNanos, List<Action> actions) {
         armed = true;
-        actions.add(new ArmRenew(atNanos));
+        actions.add(new ArmRenew(atNanos, togetherAtNanos));
     }
 
     private void renewed(long sentAtNanos, long nowNanos, List<Action> actions) {
@@ -331,8 +341,8 @@ final class GrantMachine {
         claimed = false;
         tries = 0;
         if (timings.renewed()) {
-            long nextAtNanos = sentAtNanos + timings.renewalNanos();
-            arm(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos, actions);
+            long nextAtNanos = Math.max(sentAtNanos + timings.renewalNanos() - nowNanos, 0) + nowNanos;
+            arm(nextAtNanos, nextAtNanos - timings.togetherNanos(), actions);
         }
         settleDoubts(actions);
     }

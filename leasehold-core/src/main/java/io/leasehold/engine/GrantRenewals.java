@@ -33,6 +33,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     private int count;
     /** Whether the timed task of the grant is armed for the next renewal; guarded by the grant. */
     private boolean armed;
+    /** How much earlier that renewal may be sent with others; guarded by the grant. */
+    private long togetherNanos;
     /** The thread that holds the lease; once it has died, no holder is left to release the lease. */
     private volatile @Nullable Thread holdingThread;
 
@@ -63,12 +65,21 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         return refusal instanceof RenewReply.Failed failed ? failed.error() : null;
     }
 
-    void armed(boolean forRenewal) {
+    void armed(boolean forRenewal, long mayBeEarlierByNanos) {
         armed = forRenewal;
+        togetherNanos = mayBeEarlierByNanos;
+    }
+
+    void disarmed() {
+        armed = false;
     }
 
     boolean isArmed() {
         return armed;
+    }
+
+    long togetherNanos() {
+        return armed ? togetherNanos : 0;
     }
 
     void bindTo(@Nullable Thread thread) {

@@ -172,7 +172,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         } else if (action instanceof GrantMachine.RefuseRenewal refused) {
             renewals.refused(refused.why());
         } else if (action instanceof GrantMachine.ArmRenew arm) {
-            armRenewal(arm.atNanos());
+            armRenewal(arm.atNanos(), arm.togetherAtNanos());
         } else if (action instanceof GrantMachine.ArmEnd arm) {
             armEnd(arm.atNanos());
         } else if (action instanceof GrantMachine.TellAtRisk risk) {
@@ -194,10 +194,10 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         }
     }
 
-    private synchronized void armRenewal(long atNanos) {
+    private synchronized void armRenewal(long atNanos, long togetherAtNanos) {
         if (machine.isHeld()) {
             boolean isBeforeTheEnd = atNanos - machine.validUntilAtNanos() < 0;
-            renewals.armed(isBeforeTheEnd);
+            renewals.armed(isBeforeTheEnd, atNanos - togetherAtNanos);
             context.timeline().arm(this, isBeforeTheEnd ? atNanos : machine.validUntilAtNanos());
         }
     }
@@ -212,7 +212,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
     /** Whether the next renewal is due, rather than the end; from now on, the end is. */
     private synchronized boolean beginRenewalDue() {
         boolean isRenewal = renewals.isArmed();
-        renewals.armed(false);
+        renewals.disarmed();
         if (isRenewal) {
             armEnd(machine.validUntilAtNanos());
         }
@@ -236,7 +236,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         } catch (RuntimeException | Error e) {
             long againAtNanos = now() + TimerQueue.CHECK_AGAIN_NANOS;
             if (isRenewal) {
-                armRenewal(againAtNanos);
+                armRenewal(againAtNanos, againAtNanos);
             }
             armEnd(againAtNanos);
             throw e;
@@ -249,8 +249,13 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         return renewals.isArmed() ? settings.timings().batchingNanos() : 0;
     }
 
+    @Override
+    long togetherNanos() {
+        return renewals.togetherNanos();
+    }
+
     private synchronized void disarm() {
-        renewals.armed(false);
+        renewals.disarmed();
         context.timeline().disarm(this);
     }
 

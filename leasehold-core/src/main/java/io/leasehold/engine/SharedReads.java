@@ -14,8 +14,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class SharedReads {
 
-    /** How long after a grant a reader may still join it: a writer that waits for the readers waits longer by that. */
-    static final long JOIN_NANOS = 20_000_000L;
+    /**
+     * How long after a grant a reader may still join it: a writer that waits for the readers waits longer by that. A writer
+     * should wait for no reader that comes 20 ms after it; the rest is for the way and the threads.
+     */
+    static final long JOIN_NANOS = 15_000_000L;
 
     private final EngineContext context;
     private final LocalQueues queues;

@@ -38,6 +38,11 @@ final class TimerHeap<E extends TimerHeap.Entry> {
         return entries.isEmpty() ? null : entries.get(0);
     }
 
+    /** Returns the entry at this position, from 0: the first is the earliest, and the next ones are rather early. */
+    E get(int position) {
+        return entries.get(position);
+    }
+
     /** Adds the entry for this time, or moves it to this time. If memory is short, nothing changes. */
     void put(E entry, long atNanos) {
         Entry added = entry;

@@ -3,6 +3,8 @@ package io.leasehold.engine;
 import io.leasehold.spi.InlineThread;
 import io.leasehold.spi.LockRuntime;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -37,7 +39,18 @@ final class TimerQueue {
         long leewayNanos() {
             return 0;
         }
+
+        /**
+         * Returns how much earlier it may be called with another task of this kind: renewals that are called together
+         * share a request. Called under the guard of the queue: takes no lock.
+         */
+        long togetherNanos() {
+            return 0;
+        }
     }
+
+    /** The most tasks that are called early with others: about as many as share a request to a store. */
+    static final int MOST_TOGETHER = 200;
 
     private static final Queue<Task> NONE = new ArrayDeque<>(0);
 
@@ -177,9 +190,33 @@ final class TimerQueue {
     /** Takes the due tasks; called under the guard. The queue keeps the tasks that were taken before an Error. */
     private void takeDue(Queue<Task> due) {
         long nowNanos = runtime.nanoTime();
+        boolean withOthers = false;
         for (Task first; (first = heap.first()) != null && first.atNanos() - nowNanos <= first.leewayNanos(); ) {
             due.add(first);
             heap.remove(first);
+            withOthers |= first.togetherNanos() > 0;
+        }
+        if (withOthers && due.size() < MOST_TOGETHER) {
+            takeOthers(due, nowNanos);
+        }
+    }
+
+    /**
+     * Takes tasks that may be called with these, among those at the top of the heap: they are about the earliest. A few
+     * more would not reduce the requests, and many would delay other clients of the store.
+     */
+    private void takeOthers(Queue<Task> due, long nowNanos) {
+        List<Task> others = new ArrayList<>();
+        int most = MOST_TOGETHER - due.size();
+        for (int i = 0; i < Math.min(heap.size(), 2 * MOST_TOGETHER) && others.size() < most; i++) {
+            Task other = heap.get(i);
+            if (other.atNanos() - nowNanos <= other.togetherNanos()) {
+                others.add(other);
+            }
+        }
+        for (Task other : others) {
+            due.add(other);
+            heap.remove(other);
         }
     }
 

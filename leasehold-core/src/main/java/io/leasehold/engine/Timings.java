@@ -90,6 +90,14 @@ record Timings(
         return Math.min(MAX_BATCHING_NANOS, renewalNanos / 16);
     }
 
+    /**
+     * Returns how much earlier than it is due a renewal may be sent with others: the half of what passes between two of
+     * them at most. So two groups of renewals always become one, since one of the two times between them is no longer.
+     */
+    long togetherNanos() {
+        return renewalNanos / 2 + batchingNanos();
+    }
+
     /** Returns the validity below which a renewed lease is at risk: a renewal is late by half an interval. */
     long riskNanos() {
         return validityNanos - renewalNanos - renewalNanos / 2;

@@ -45,8 +45,9 @@ final class GrantMachineClaimTest {
     void theRenewalBeginsTheTtl() {
         begins();
         long sent = NOW + 50 * MS;
+        long next = sent + TIMINGS.renewalNanos();
         assertThat(machine.on(new GrantMachine.Renewed(sent), sent + MS))
-                .containsExactly(new ArmRenew(sent + TIMINGS.renewalNanos()));
+                .containsExactly(new ArmRenew(next, next - TIMINGS.togetherNanos()));
         assertThat(machine.remainingNanos(sent)).isEqualTo(TIMINGS.validityNanos());
         assertThat(machine.isClaimed()).isFalse();
     }
@@ -58,11 +59,11 @@ final class GrantMachineClaimTest {
         assertThat(machine.on(new GrantMachine.EndDue(), NOW + MS)).containsExactly(new ArmEnd(UNTIL));
         long failed = NOW + 3_050 * MS;
         assertThat(machine.on(new GrantMachine.RenewFailed(), failed))
-                .containsExactly(new ArmRenew(failed + 100 * MS), new TellAtRisk(UNTIL - failed));
+                .containsExactly(new ArmRenew(failed + 100 * MS, failed + 100 * MS), new TellAtRisk(UNTIL - failed));
         assertThat(machine.on(new GrantMachine.RenewDue(false), failed + 100 * MS))
                 .containsExactly(new Renew(false));
         assertThat(machine.on(new GrantMachine.RenewFailed(), failed + 150 * MS))
-                .containsExactly(new ArmRenew(failed + 350 * MS));
+                .containsExactly(new ArmRenew(failed + 350 * MS, failed + 350 * MS));
     }
 
     @Test

@@ -7,6 +7,7 @@ import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -132,23 +133,57 @@ final class HeldGrantTest {
         assertThat(lease.isValid()).isFalse();
         int armed = workshop.timeline.size();
         long laterAtNanos = runtime.nanoTime() + Duration.ofSeconds(1).toNanos();
-        keeper.perform(List.of(new GrantMachine.ArmRenew(laterAtNanos)));
+        keeper.perform(List.of(new GrantMachine.ArmRenew(laterAtNanos, laterAtNanos)));
         keeper.perform(List.of(new GrantMachine.ArmEnd(laterAtNanos)));
         assertThat(workshop.timeline.size()).isEqualTo(armed);
     }
 
-    /** The timer thread that sends one renewal takes those with it that would wake it a little later. */
+    /** The timer thread that runs anyway takes a renewal with it that would wake it a little later. */
     @Test
     void aRenewalMayBeALittleEarlyIfTheTimerRunsAnyway() {
         held();
-        runtime.pass(Duration.ofMillis(80));
-        held();
-        runtime.pass(Duration.ofMillis(9_920));
-        assertThat(store.renewals()).as("the first is due and waits for others").isEmpty();
+        workshop.timeline.schedule(Duration.ofMillis(9_949).toNanos(), () -> {});
+        workshop.timeline.schedule(Duration.ofMillis(9_950).toNanos(), () -> {});
+        runtime.pass(Duration.ofMillis(9_949));
+        assertThat(store.renewals()).isEmpty();
         runtime.pass(Duration.ofMillis(50));
+        assertThat(store.renewals()).as("50 ms early, it waits for others").isEmpty();
+        runtime.pass(Duration.ofMillis(1));
         assertThat(store.renewals()).hasSize(1);
-        runtime.pass(Duration.ofMillis(50));
-        assertThat(store.renewals()).as("30 ms before its time").hasSize(2);
+    }
+
+    /** Whatever the times at which they were granted, the renewals of a client soon share one request. */
+    @Test
+    void renewalsThatAreDueWithinHalfAnIntervalShareARequest() {
+        held();
+        runtime.pass(Duration.ofMillis(5_000));
+        held();
+        runtime.pass(Duration.ofMillis(60));
+        held();
+        runtime.pass(Duration.ofMillis(4_990));
+        assertThat(store.renewals()).hasSize(1);
+        assertThat(items(0)).as("the third was granted less than half an interval ago").isEqualTo(2);
+        confirm(0);
+        runtime.pass(Duration.ofMillis(5_060));
+        assertThat(store.renewals()).hasSize(2);
+        assertThat(items(1)).as("the first two were renewed half an interval ago").isEqualTo(3);
+        confirm(1);
+        runtime.pass(Duration.ofMillis(10_050));
+        assertThat(store.renewals()).hasSize(3);
+        assertThat(items(2)).isEqualTo(3);
+    }
+
+    private int items(int request) {
+        return store.renewals().get(request).request().items().size();
+    }
+
+    private void confirm(int request) {
+        long sentAtNanos = runtime.nanoTime();
+        SilentStore.Asked<RenewBatch, RenewReply> asked = store.renewals().get(request);
+        asked.answer()
+                .complete(new RenewReply(asked.request().items().stream()
+                        .<RenewReply.Item>map(item -> new RenewReply.Renewed(sentAtNanos))
+                        .toList()));
     }
 
     @Test

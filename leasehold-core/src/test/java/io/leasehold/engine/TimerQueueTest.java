@@ -142,6 +142,55 @@ final class TimerQueueTest {
         assertThat(ran).containsExactly(1, 2, 3);
     }
 
+    private TimerQueue.Task withOthers(int id, long togetherMillis) {
+        return new TimerQueue.Task() {
+            @Override
+            void due() {
+                ran.add(id);
+            }
+
+            @Override
+            long togetherNanos() {
+                return togetherMillis * MS;
+            }
+        };
+    }
+
+    /** What shares a request runs early with others of its kind, and with no other task. */
+    @Test
+    void whatMayRunWithOthersRunsWithTheirFirst() {
+        long nowNanos = runtime.nanoTime();
+        due(1, 50);
+        timeline.arm(withOthers(2, 100), nowNanos + 100 * MS);
+        due(3, 120);
+        timeline.arm(withOthers(4, 100), nowNanos + 200 * MS);
+        timeline.arm(withOthers(5, 100), nowNanos + 201 * MS);
+        timeline.arm(withOthers(6, 0), nowNanos + 110 * MS);
+        runtime.pass(Duration.ofMillis(50));
+        assertThat(ran).containsExactly(1);
+        runtime.pass(Duration.ofMillis(50));
+        assertThat(ran).containsExactly(1, 2, 4);
+        runtime.pass(Duration.ofMillis(20));
+        assertThat(ran).containsExactly(1, 2, 4, 6, 3);
+        runtime.pass(Duration.ofMillis(81));
+        assertThat(ran).containsExactly(1, 2, 4, 6, 3, 5);
+        assertThat(timeline.size()).isZero();
+    }
+
+    /** One request takes about so many: more would only delay other clients of the store. */
+    @Test
+    void notMoreRunEarlyThanShareARequest() {
+        long nowNanos = runtime.nanoTime();
+        for (int id = 0; id < 1_000; id++) {
+            timeline.arm(withOthers(id, 5_000), nowNanos + (1_000 + id) * MS);
+        }
+        runtime.pass(Duration.ofMillis(1_000));
+        assertThat(ran).hasSize(TimerQueue.MOST_TOGETHER).contains(0, 1, 2, 3);
+        runtime.pass(Duration.ofMillis(1_000));
+        assertThat(ran).hasSize(1_000).doesNotHaveDuplicates();
+        assertThat(timeline.size()).isZero();
+    }
+
     @Test
     void nothingRunsBeforeItsTimeAndEverythingAtIt() {
         due(1, 10);

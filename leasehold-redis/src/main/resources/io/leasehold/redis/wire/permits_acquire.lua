@@ -39,6 +39,44 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local queued = redis.call('MGET', QUEUED)[1]
 
+-- The common case: one permit, no client waits, the record is kept, no hold in it has ended, and the ballot is acceptable. It
+-- precedes all functions, since creating them takes the server as long again.
+if not queued and candidate == last and candidate > now - RETENTION then
+  local all = redis.pcall('HGETALL', PERMITS)
+  local count, fence, latest_end = nil, nil, now + tonumber(ARGV[3]) * 1000
+  local held, is_plain = {}, not all.err
+  local ends_text = string.format('%.0f', latest_end)
+  for i = 1, is_plain and #all or 0, 2 do
+    local field, value = all[i], all[i + 1]
+    if field == 'count' then
+      count = value == ARGV[6] .. ' ' .. ARGV[6] and stated
+    elseif field == 'fence' then
+      fence = #value <= 16 and value:find('^%d+$') and tonumber(value)
+    else
+      local of, ends = value:match('^(%x+):%d+:(%d+):')
+      ends = tonumber(ends or 0)
+      is_plain = is_plain and of ~= owner and ends > now
+      held[field] = true
+      latest_end = math.max(latest_end, ends)
+    end
+  end
+  local slot = 0
+  while count and slot < count and held[tostring(slot)] do
+    slot = slot + 1
+  end
+  if is_plain and count and slot < count and fence and candidate > fence and last <= math.max(fence, now) + BOUND then
+    local text = owner .. ':' .. ARGV[4] .. ':' .. ends_text .. ':' .. ARGV[2]
+    redis.call('HSET', PERMITS, 'fence', ARGV[5], tostring(slot), text)
+    local ms = math.ceil((math.max(latest_end, last) + RETENTION - now) / 1000)
+    local expiry = redis.pcall('PEXPIRE', PERMITS, string.format('%.0f', ms))
+    local answer = {'yes', string.format('%.0f', now), tostring(slot)}
+    if type(expiry) == 'table' then
+      answer[4], answer[5] = 'besides', expiry.err .. " (at the 'pexpire' command)"
+    end
+    return answer
+  end
+end
+
 -- shared: numbers
 
 -- shared: attempts
