@@ -82,6 +82,12 @@ final class ModelTrace {
         following = false;
     }
 
+    /** The model knows exclusive locks only; the end of a reader that has not arrived before raises the fence, too. */
+    private boolean follows(List<LockName> names) {
+        following &= names.stream().noneMatch(name -> name.isRead() || name.isPermits());
+        return following;
+    }
+
     private State state(LockName name, long nowNanos) {
         State state = states.computeIfAbsent(name, n -> new State());
         state.tick(nowNanos);
@@ -104,7 +110,7 @@ final class ModelTrace {
      * @param nt the TIME of the node
      */
     void acquired(Ballot ballot, NodeReply reply, List<HandOver> pushes, long nowNanos, long nt) {
-        if (!following) {
+        if (!follows(ballot.request().names())) {
             return;
         }
         OwnerToken to = ballot.request().owner();
@@ -163,7 +169,7 @@ final class ModelTrace {
 
     /** {@code release.lua}: release, undo and withdrawal. */
     void released(ReleaseRequest request, ReleaseReply reply, List<HandOver> pushes, long nowNanos, long nt) {
-        if (!following) {
+        if (!follows(request.names())) {
             return;
         }
         boolean mine = false;

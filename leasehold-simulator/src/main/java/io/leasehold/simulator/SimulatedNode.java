@@ -248,9 +248,6 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     private CompletableFuture<NodeReply> granting(Ballot ballot, Supplier<CompletableFuture<NodeReply>> request) {
-        if (ballot.request().names().stream().anyMatch(name -> name.isRead() || name.isPermits())) {
-            trace.followsNoMore();
-        }
         return write(() -> {
             CompletableFuture<NodeReply> reply = request.get();
             OwnerToken owner = ballot.request().owner();
