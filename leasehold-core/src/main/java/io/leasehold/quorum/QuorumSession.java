@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,6 +61,8 @@ final class QuorumSession {
     private volatile long silenceNanos = MIN_SILENCE_NANOS;
     private volatile long touchedAtNanos;
     private volatile boolean idle = true;
+    /** The number of exports and releases that have begun. */
+    private long ends;
     private volatile boolean held;
 
     /**
@@ -422,7 +425,7 @@ final class QuorumSession {
                                         wanted.timeoutNanos()),
                                 attempt.ttlNanos());
                 export.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-                export.over().thenRun(() -> forgetOnceSettled(export.isGivenUpAtANode()));
+                forgetAfter(export.over(), export::isGivenUpAtANode);
             } catch (RuntimeException | Error e) {
                 String message = "the export of " + wanted.name() + " failed unexpectedly: " + e;
                 reply.complete(new ExportReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, e)));
@@ -464,16 +467,30 @@ final class QuorumSession {
         shared.exports().stop(nodeOwner);
         NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
         release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-        release.over().thenRun(() -> forgetOnceSettled(release.isGivenUpAtANode()));
+        forgetAfter(release.over(), release::isGivenUpAtANode);
     }
 
-    /** If a node was given up, the caller may end the owner token again: that must name the highest ballot again. */
-    private void forgetOnceSettled(boolean isGivenUpAtANode) {
-        if (isGivenUpAtANode) {
-            nodes.runtime().schedule(attempt.ttlNanos(), this::forget);
-        } else {
-            forget();
-        }
+    /**
+     * Forgets the session after an end, unless a later one has begun. If a node was given up, the caller may end the owner
+     * token again: that must name the highest ballot again.
+     */
+    private void forgetAfter(CompletableFuture<Void> end, BooleanSupplier isGivenUpAtANode) {
+        long begun = ++ends;
+        end.thenRun(() -> {
+            if (isGivenUpAtANode.getAsBoolean()) {
+                nodes.runtime().schedule(attempt.ttlNanos(), () -> forgetAfter(begun));
+            } else {
+                forgetAfter(begun);
+            }
+        });
+    }
+
+    private void forgetAfter(long end) {
+        serial.run(() -> {
+            if (end == ends) {
+                forget();
+            }
+        });
     }
 
     private void stop() {

@@ -103,6 +103,25 @@ final class NodeReleasesTest {
         store.close();
     }
 
+    /** The second release is under way when the first one would be forgotten. */
+    @Test
+    void soDoesAThirdOne() {
+        QuorumStore store = store();
+        Grant grant = ((AcquireReply.Granted) acquire(store, "n", 5 * SECOND)).grant();
+        long repair = repairedAtTheSecondNode(store, grant);
+        cutOff = nodes.get(2);
+        clock.answer(store.release(release(grant)));
+        clock.pass(Duration.ofSeconds(10));
+        clock.answer(store.release(release(grant)));
+        clock.pass(Duration.ofSeconds(10));
+        cutOff = null;
+
+        clock.answer(store.release(release(grant)));
+
+        assertThat(lateCopyAtTheThirdNode(grant, repair)).isInstanceOf(NodeReply.Stale.class);
+        store.close();
+    }
+
     /** The store has not confirmed the export; then the client releases the lock. */
     @Test
     void aReleaseAfterAnExportAtWhichANodeWasGivenUpNamesTheHighestBallotAgain() {
