@@ -78,8 +78,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         return armed;
     }
 
-    long togetherNanos() {
-        return armed ? togetherNanos : 0;
+    /** Returns how much earlier than armed the next renewal may be sent. */
+    long leewayNanos(boolean withOthers) {
+        return !armed ? 0 : withOthers ? togetherNanos : grant.settings().timings().batchingNanos();
     }
 
     void bindTo(@Nullable Thread thread) {

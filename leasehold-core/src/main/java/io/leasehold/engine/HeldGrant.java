@@ -245,13 +245,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
 
     /** A renewal may be early. Without the guard, this may be read for the check of the end, which then runs again. */
     @Override
-    long leewayNanos() {
-        return renewals.isArmed() ? settings.timings().batchingNanos() : 0;
-    }
-
-    @Override
-    long togetherNanos() {
-        return renewals.togetherNanos();
+    long leewayNanos(boolean withOthers) {
+        return renewals.leewayNanos(withOthers);
     }
 
     private synchronized void disarm() {

@@ -35,16 +35,11 @@ final class TimerQueue {
         /**
          * Returns how much earlier it may be called if the timer thread runs anyway: that thread is woken once for many
          * renewals, not for each. Called under the guard of the queue: takes no lock.
+         *
+         * @param withOthers whether it is called with another task that gives a leeway here: renewals that are called
+         *     together share a request
          */
-        long leewayNanos() {
-            return 0;
-        }
-
-        /**
-         * Returns how much earlier it may be called with another task of this kind: renewals that are called together
-         * share a request. Called under the guard of the queue: takes no lock.
-         */
-        long togetherNanos() {
+        long leewayNanos(boolean withOthers) {
             return 0;
         }
     }
@@ -191,10 +186,10 @@ final class TimerQueue {
     private void takeDue(Queue<Task> due) {
         long nowNanos = runtime.nanoTime();
         boolean withOthers = false;
-        for (Task first; (first = heap.first()) != null && first.atNanos() - nowNanos <= first.leewayNanos(); ) {
+        for (Task first; (first = heap.first()) != null && first.atNanos() - nowNanos <= first.leewayNanos(false); ) {
             due.add(first);
             heap.remove(first);
-            withOthers |= first.togetherNanos() > 0;
+            withOthers |= first.leewayNanos(true) > 0;
         }
         if (withOthers && due.size() < MOST_TOGETHER) {
             takeOthers(due, nowNanos);
@@ -210,7 +205,7 @@ final class TimerQueue {
         int most = MOST_TOGETHER - due.size();
         for (int i = 0; i < Math.min(heap.size(), 2 * MOST_TOGETHER) && others.size() < most; i++) {
             Task other = heap.get(i);
-            if (other.atNanos() - nowNanos <= other.togetherNanos()) {
+            if (other.atNanos() - nowNanos <= other.leewayNanos(true)) {
                 others.add(other);
             }
         }

@@ -25,7 +25,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,8 +60,7 @@ final class QuorumSession {
     private volatile long silenceNanos = MIN_SILENCE_NANOS;
     private volatile long touchedAtNanos;
     private volatile boolean idle = true;
-    /** The number of exports and releases that have begun. */
-    private long ends;
+    private final OwnerEnds ends;
     private volatile boolean held;
 
     /**
@@ -110,6 +108,7 @@ final class QuorumSession {
         this.attempt = new QuorumAttempt(names, nodes.size(), nodes.configuration(), nodes.settings());
         this.round = newRound();
         this.keeping = new QuorumKeeping(nodes, serial, names, attempt, nodeOwner);
+        this.ends = new OwnerEnds(nodes.runtime(), serial, this::forget);
         // Other threads see the session before its first request; it must not count as abandoned in between.
         this.touchedAtNanos = nodes.runtime().nanoTime();
     }
@@ -425,7 +424,7 @@ final class QuorumSession {
                                         wanted.timeoutNanos()),
                                 attempt.ttlNanos());
                 export.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-                forgetAfter(export.over(), export::isGivenUpAtANode);
+                ends.follow(export.over(), export::isGivenUpAtANode, attempt.ttlNanos());
             } catch (RuntimeException | Error e) {
                 String message = "the export of " + wanted.name() + " failed unexpectedly: " + e;
                 reply.complete(new ExportReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, e)));
@@ -467,30 +466,7 @@ final class QuorumSession {
         shared.exports().stop(nodeOwner);
         NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
         release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-        forgetAfter(release.over(), release::isGivenUpAtANode);
-    }
-
-    /**
-     * Forgets the session after an end, unless a later one has begun. If a node was given up, the caller may end the owner
-     * token again: that must name the highest ballot again.
-     */
-    private void forgetAfter(CompletableFuture<Void> end, BooleanSupplier isGivenUpAtANode) {
-        long begun = ++ends;
-        end.thenRun(() -> {
-            if (isGivenUpAtANode.getAsBoolean()) {
-                nodes.runtime().schedule(attempt.ttlNanos(), () -> forgetAfter(begun));
-            } else {
-                forgetAfter(begun);
-            }
-        });
-    }
-
-    private void forgetAfter(long end) {
-        serial.run(() -> {
-            if (end == ends) {
-                forget();
-            }
-        });
+        ends.follow(release.over(), release::isGivenUpAtANode, attempt.ttlNanos());
     }
 
     private void stop() {

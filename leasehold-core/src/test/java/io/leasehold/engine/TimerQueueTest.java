@@ -107,8 +107,8 @@ final class TimerQueueTest {
             }
 
             @Override
-            long leewayNanos() {
-                return leewayMillis * MS;
+            long leewayNanos(boolean withOthers) {
+                return withOthers ? 0 : leewayMillis * MS;
             }
         };
     }
@@ -150,8 +150,8 @@ final class TimerQueueTest {
             }
 
             @Override
-            long togetherNanos() {
-                return togetherMillis * MS;
+            long leewayNanos(boolean withOthers) {
+                return withOthers ? togetherMillis * MS : 0;
             }
         };
     }
