@@ -127,9 +127,14 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.MEMBER_ACQUIRE, bulks("yes", "123"));
         assertThat(answer(node(settings(true)).acquire(ballot(NAME), SET))).isEqualTo(new NodeReply.Yes(life(), 123));
         List<String> sent = last(LuaScript.MEMBER_ACQUIRE);
-        assertThat(sent.subList(0, 4))
-                .containsExactly(LOCK, KeyLayout.fence(LOCK), KeyLayout.watchers(LOCK), KeyLayout.marker(""));
-        assertThat(sent.subList(4, 11))
+        assertThat(sent.subList(0, 5))
+                .containsExactly(
+                        LOCK,
+                        KeyLayout.fence(LOCK),
+                        KeyLayout.watchers(LOCK),
+                        KeyLayout.marker(""),
+                        KeyLayout.readWatchers(LOCK));
+        assertThat(sent.subList(5, 12))
                 .containsExactly(
                         owner.hex() + ":5000:host/1/x",
                         "30000",
@@ -138,9 +143,9 @@ final class MemberExchangesTest extends NodeExchanges {
                         "60000000",
                         Long.toString(SET.boundMicros()),
                         "0");
-        assertThat(sent.subList(12, 17))
+        assertThat(sent.subList(13, 18))
                 .containsExactly(
-                        Long.toString(SET.estimateMicros()),
+                        "0",
                         "set",
                         Long.toString(SET.estimateMicros()),
                         Long.toString(SET.quarantineMicros()),
@@ -154,7 +159,7 @@ final class MemberExchangesTest extends NodeExchanges {
         RedisNode node = node(settings(true));
         Ballot waiting = new Ballot(request(NAME).waiting(TimeUnit.SECONDS.toNanos(10)), 5_000, 3);
         answer(node.acquire(waiting, SET));
-        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(0).get(10)).isEqualTo("0");
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(0).get(11)).isEqualTo("0");
         until("it listens", () -> server.channels().size() == 1);
         until("it is watched", () -> {
             try {
@@ -162,7 +167,7 @@ final class MemberExchangesTest extends NodeExchanges {
             } catch (Exception e) {
                 throw new AssertionError(e);
             }
-            return last(LuaScript.MEMBER_ACQUIRE).get(10).equals("15000");
+            return last(LuaScript.MEMBER_ACQUIRE).get(11).equals("15000");
         });
         int before = ran(LuaScript.MEMBER_ACQUIRE).size();
         answer(node.acquire(waiting, SET));
@@ -182,16 +187,18 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.MEMBER_RELEASE, bulks("released"));
         assertThat(release(node(settings(true)), NAME)).isInstanceOf(ReleaseReply.Released.class);
         List<String> sent = last(LuaScript.MEMBER_RELEASE);
-        assertThat(sent.subList(0, 7))
+        assertThat(sent.subList(0, 9))
                 .containsExactly(
                         LOCK,
                         KeyLayout.fence(LOCK),
                         KeyLayout.watchers(LOCK),
+                        KeyLayout.readWatchers(LOCK),
+                        KeyLayout.readers(LOCK),
                         owner.hex(),
                         "77",
                         "60000000",
                         "7500000");
-        assertThat(sent.subList(8, 10)).containsExactly("3000000", "leave");
+        assertThat(sent.subList(10, 12)).containsExactly("3000000", "leave");
     }
 
     /** A Cluster as a member: each slot has its own life. */
