@@ -130,7 +130,7 @@ final class MemberLivesTest extends NodeExchanges {
         });
         assertThat(answer(ask(member(), NAME))).isEqualTo(new NodeReply.Yes(life(), 17_000_005));
         assertThat(sent.get(1)).isEqualTo(LuaScript.MEMBER_ACQUIRE_MANY.text());
-        assertThat(sent.get(8)).isEqualTo(life().id());
+        assertThat(sent.get(9)).isEqualTo(life().id());
     }
 
     // ---- what the first answer said
