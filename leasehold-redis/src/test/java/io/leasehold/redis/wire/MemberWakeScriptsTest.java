@@ -117,6 +117,16 @@ final class MemberWakeScriptsTest {
         assertThat(told()).containsExactly("1 reads", "2 reads");
     }
 
+    /** Its fence needs no further write. */
+    @Test
+    void aReleaseWithTheTokenOfTheHoldWakesReadersToo() throws Exception {
+        long token = token();
+        bench.write(ALICE, token, PLAIN);
+        reads(10, "lock:wake:1");
+        assertThat(bench.endWriter(ALICE, token, "leave", "lock:wake:none")).containsExactly("released", "woken");
+        assertThat(told()).containsExactly("1 reads");
+    }
+
     @Test
     void withoutWritersAllReadersAreWokenAndHaveAWindow() throws Exception {
         bench.write(ALICE, token(), PLAIN);
