@@ -212,6 +212,23 @@ final class MemberPlacesTest extends NodeExchanges {
         assertThat(woken).as("no client is left").hasSize(1);
     }
 
+    /** Those that are woken may be other readers, which share the lock with those of this client. */
+    @Test
+    void whoEndsAReaderWakesTheReadersOfItsOwnClient() throws Exception {
+        LockName reads = NAME.asRead();
+        says(LuaScript.MEMBER_READ_ACQUIRE, QUEUED);
+        AcquireRequest waiting = AcquireRequest.exclusive(
+                        List.of(reads), owner, "host/1/x", TimeUnit.SECONDS.toNanos(30), LIMIT_NANOS)
+                .waiting(RECHECK_NANOS);
+        asks(waiting);
+        says(LuaScript.MEMBER_READ_RELEASE, bulks("released", "woken"));
+        ReleaseRequest ends = new ReleaseRequest(List.of(reads), other, 77, ReleaseRequest.Kind.RELEASE, LIMIT_NANOS);
+        answer(member.release(ends));
+        assertThat(last(LuaScript.MEMBER_READ_RELEASE).get(11)).isEqualTo("stay");
+        assertThat(woken).containsExactly(reads);
+        assertThat(placeIsKept()).as("of a writer").isEqualTo("leave");
+    }
+
     /** The release was called before the attempt began, but ran after its request: the member no longer watches it. */
     @Test
     void anAttemptWhosePlaceAnEarlierReleaseRemovesIsWoken() throws Exception {
