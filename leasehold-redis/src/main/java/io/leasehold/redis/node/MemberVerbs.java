@@ -225,10 +225,8 @@ final class MemberVerbs {
         return answered.thenApply(reply -> {
             // A member does not wake the client that sends the release with its own kind, even if that client is the first,
             // or one of the first readers.
-            if (!goesOn
-                    && (mayHaveEndedLaterPlaces
-                            || (reply instanceof ReleaseReply.Released freed && (!freed.awaited() || name.isRead())))
-                    && places.isKept(name)) {
+            boolean isFreed = reply instanceof ReleaseReply.Released freed && (!freed.awaited() || name.isRead());
+            if (!goesOn && (mayHaveEndedLaterPlaces || isFreed) && places.isKept(name)) {
                 wake.accept(name);
             }
             return reply;
