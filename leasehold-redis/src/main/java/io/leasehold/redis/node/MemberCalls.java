@@ -59,13 +59,11 @@ final class MemberCalls {
             Long.toString(membership.quarantineMicros())
         };
         String readWatchers = KeyLayout.readWatchers(lock);
-        if (request.name().isRead()) {
-            String[] ofReader = {lock, fence, KeyLayout.watchers(lock), marker, readWatchers, KeyLayout.readers(lock)};
-            return new ScriptCall(LuaScript.MEMBER_READ_ACQUIRE, ofReader, arguments).checking(life(membership));
-        }
-        String[] keys = {lock, fence, KeyLayout.watchers(lock), marker, readWatchers};
-        ScriptCall call = new ScriptCall(LuaScript.MEMBER_ACQUIRE, keys, arguments).checking(life(membership));
-        if (again || ballot.reserve() != 1) {
+        String[] keys = {lock, fence, KeyLayout.watchers(lock), marker, readWatchers, KeyLayout.readers(lock)};
+        boolean reads = request.name().isRead();
+        LuaScript script = reads ? LuaScript.MEMBER_READ_ACQUIRE : LuaScript.MEMBER_ACQUIRE;
+        ScriptCall call = new ScriptCall(script, keys, arguments).checking(life(membership));
+        if (reads || again || ballot.reserve() != 1) {
             return call;
         }
         String latestBirth = Long.toString(membership.estimateMicros() - membership.quarantineMicros());

@@ -10,6 +10,7 @@
 --   3  watchers: the clients that wait to write
 --   4  marker: "born|<us>|<run id>|<configuration>" or "unborn|<nonce>|<run id>"; the only key that does not expire
 --   5  read watchers: the clients that wait to read
+--   6  readers: as in acquire.lua; only its name is used, in messages
 -- ARGV (numbers are decimal strings)
 --   1  value: "<owner token>:<candidate>:<holder id>"
 --   2  ttl in ms
@@ -42,7 +43,7 @@
 --   If the right +pttl or +pexpire is missing, a watcher may remain after the error, in WATCHERS without a ttl; the next
 --   watcher that joins drops it, once it counts as dead.
 
-local LOCK, FENCE, WATCHERS, MARKER, READ_WATCHERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local LOCK, FENCE, WATCHERS, MARKER, READ_WATCHERS, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
 local retention = tonumber(ARGV[5])
 
@@ -143,6 +144,10 @@ end
 
 -- shared: attempts
 
+-- shared: tell
+
+local WINDOW = 3000000 -- us: as in shared/handed.lua
+
 -- shared: watchers
 
 -- shared: holder
@@ -167,7 +172,7 @@ end
 
 -- Readers wait, or another program has written the key of the lock.
 local is_free = not value and redis.call('EXISTS', LOCK) == 0
-if is_free and not is_kept_out(READ_WATCHERS, ARGV[9]) then
+if is_free and not is_kept_out(READ_WATCHERS, ARGV[9], READERS, true) then
   if raise_fence() then
     redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2])
     forget(WATCHERS, channel)

@@ -4,8 +4,7 @@
 -- earlier place waits; otherwise it may be woken.
 --
 -- KEYS (all in one slot)
---   1  lock, 2  fence, 3  watchers, 4  marker, 5  read watchers: as in member_acquire.lua
---   6  readers: as in acquire.lua
+--   1  lock, 2  fence, 3  watchers, 4  marker, 5  read watchers, 6  readers: as in member_acquire.lua
 -- ARGV
 --   as member_acquire.lua
 -- Replies (numbers are decimal strings; now is TIME in us)
@@ -22,6 +21,7 @@ local LOCK, FENCE, WATCHERS, BIRTH, READ_WATCHERS, READERS = KEYS[1], KEYS[2], K
 local owner, candidate, last = ARGV[1]:sub(1, 40), tonumber(ARGV[3]), tonumber(ARGV[4])
 local holder = ARGV[1]:match('^[^:]*:[^:]*:([^\n]*)') or ''
 local RETENTION = tonumber(ARGV[5])
+local WINDOW = 3000000 -- us: as in shared/handed.lua
 local channel, order = ARGV[8], ARGV[9]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -77,6 +77,8 @@ end
 
 -- shared: grant_reader
 
+-- shared: tell
+
 -- shared: watchers
 
 -- shared: holder
@@ -88,7 +90,7 @@ if readers_end > 0 then
   own_ends, token = live(found[2])
 end
 local is_open = readers_end > 0 or ours or (not value and redis.call('EXISTS', LOCK) == 0)
-if own_ends or (is_open and not is_kept_out(WATCHERS, order)) then
+if own_ends or (is_open and not is_kept_out(WATCHERS, order, LOCK, readers_end == 0)) then
   local granted = grant_reader(own_ends or 0, math.max(candidate, tonumber(token or 0)), not own_ends)
   if granted then
     -- Only a caller that waits has left its place: the same client may wait with another attempt.

@@ -128,14 +128,15 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.MEMBER_ACQUIRE, bulks("yes", "123"));
         assertThat(answer(node(settings(true)).acquire(ballot(NAME), SET))).isEqualTo(new NodeReply.Yes(life(), 123));
         List<String> sent = last(LuaScript.MEMBER_ACQUIRE);
-        assertThat(sent.subList(0, 5))
+        assertThat(sent.subList(0, 6))
                 .containsExactly(
                         LOCK,
                         KeyLayout.fence(LOCK),
                         KeyLayout.watchers(LOCK),
                         KeyLayout.marker(""),
-                        KeyLayout.readWatchers(LOCK));
-        assertThat(sent.subList(5, 12))
+                        KeyLayout.readWatchers(LOCK),
+                        KeyLayout.readers(LOCK));
+        assertThat(sent.subList(6, 13))
                 .containsExactly(
                         owner.hex() + ":5000:host/1/x",
                         "30000",
@@ -144,7 +145,7 @@ final class MemberExchangesTest extends NodeExchanges {
                         "60000000",
                         Long.toString(SET.boundMicros()),
                         "0");
-        assertThat(sent.subList(13, 18))
+        assertThat(sent.subList(14, 19))
                 .containsExactly(
                         "0",
                         "set",
@@ -225,7 +226,7 @@ final class MemberExchangesTest extends NodeExchanges {
         AcquireRequest waiting = request(NAME).waiting(TimeUnit.SECONDS.toNanos(10));
         for (long place : List.of(0L, 4_321L)) {
             answer(node.acquire(new Ballot(waiting, 5_000, 3, 0, place), SET));
-            assertThat(last(LuaScript.MEMBER_ACQUIRE).get(13))
+            assertThat(last(LuaScript.MEMBER_ACQUIRE).get(14))
                     .isEqualTo(Long.toString(place == 0 ? SET.estimateMicros() : place));
         }
     }
@@ -237,7 +238,7 @@ final class MemberExchangesTest extends NodeExchanges {
         RedisNode node = node(settings(true));
         Ballot waiting = new Ballot(request(NAME).waiting(TimeUnit.SECONDS.toNanos(10)), 5_000, 3);
         answer(node.acquire(waiting, SET));
-        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(0).get(11)).isEqualTo("0");
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(0).get(12)).isEqualTo("0");
         until("it listens", () -> server.channels().size() == 1);
         until("it is watched", () -> {
             try {
@@ -245,7 +246,7 @@ final class MemberExchangesTest extends NodeExchanges {
             } catch (Exception e) {
                 throw new AssertionError(e);
             }
-            return last(LuaScript.MEMBER_ACQUIRE).get(11).equals("15000");
+            return last(LuaScript.MEMBER_ACQUIRE).get(12).equals("15000");
         });
         int before = ran(LuaScript.MEMBER_ACQUIRE).size();
         answer(node.acquire(waiting, SET));

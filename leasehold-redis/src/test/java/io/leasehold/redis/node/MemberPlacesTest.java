@@ -255,7 +255,7 @@ final class MemberPlacesTest extends NodeExchanges {
     void whoListensIsWatchedWithTheFirstQuestion() throws Exception {
         asks(owner, QUEUED);
         assertThat(ran(LuaScript.MEMBER_ACQUIRE)).hasSize(1);
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(11)).isEqualTo("15000");
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(12)).isEqualTo("15000");
         assertThat(started).isEmpty();
     }
 
@@ -268,8 +268,8 @@ final class MemberPlacesTest extends NodeExchanges {
         liveOnceStarted = true;
         assertThat(asks(owner, HELD)).isInstanceOf(NodeReply.Held.class);
         assertThat(ran(LuaScript.MEMBER_ACQUIRE)).hasSize(3);
-        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(1).get(11)).isEqualTo("0");
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(11)).isEqualTo("15000");
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(1).get(12)).isEqualTo("0");
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(12)).isEqualTo("15000");
     }
 
     @Test

@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -37,9 +40,17 @@ final class MemberAcquireScriptTest {
     private long place;
     private int reserve = 1;
     private String life = "volatile";
+    private StatefulRedisPubSubConnection<String, String> listener;
 
     private RedisCommands<String, String> redis() {
         return SERVER.redis();
+    }
+
+    @AfterEach
+    void stop() {
+        if (listener != null) {
+            listener.close();
+        }
     }
 
     @BeforeEach
@@ -64,7 +75,7 @@ final class MemberAcquireScriptTest {
     }
 
     private String[] keys() {
-        return new String[] {lock, fence, watchers, KeyLayout.marker(), readWatchers};
+        return new String[] {lock, fence, watchers, KeyLayout.marker(), readWatchers, KeyLayout.readers(lock)};
     }
 
     private String[] arguments(String owner, long candidate) {
@@ -235,6 +246,8 @@ final class MemberAcquireScriptTest {
     /** Both kinds would starve each other, or readers in turn a writer, without the comparison of places. */
     @Test
     void aReaderThatWaitsKeepsOutWritersWithALaterPlace() {
+        listener = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(OTHER);
         watches(readWatchers, 2_000, OTHER, now() + 600 * SECOND);
         for (long later : List.of(0L, 2_001L)) {
             order = later;
@@ -254,6 +267,16 @@ final class MemberAcquireScriptTest {
         order = 1;
         place = 0;
         assertThat(acquire(BOB, now() + SECOND)).as("it holds the lock elsewhere").startsWith("yes");
+    }
+
+    /** It was killed, or its connection is gone. */
+    @Test
+    void aReaderThatCannotBeReachedKeepsOutNobody() {
+        watches(readWatchers, 2_000, OTHER, now() + 600 * SECOND);
+        watches(readWatchers, 2_001, OTHER + "2", now() + 600 * SECOND);
+        order = 0;
+        assertThat(acquire(ALICE, now())).startsWith("yes");
+        assertThat(redis().exists(readWatchers)).isZero();
     }
 
     @Test

@@ -12,7 +12,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -26,21 +28,26 @@ class MemberReadScriptsTest {
 
     private static final long EARLY = 1_000;
     private static final long LATE = 2_000;
+    private static final String HEARD = "lock:wake:heard";
 
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
 
     private final MemberScriptBench bench = new MemberScriptBench(SERVER, "catalog");
+    private StatefulRedisPubSubConnection<String, String> listener;
     private long next;
 
     @BeforeEach
     void declareNew() {
         bench.declareNew();
         next = bench.now();
+        listener = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD, channel(ALICE), channel(BOB), channel(CAROL));
     }
 
     @AfterEach
     void restore() {
+        listener.close();
         redis().configSet("maxmemory", "0");
         SERVER.server().call("ACL", "SETUSER", "default", "+@all");
     }
@@ -217,9 +224,26 @@ class MemberReadScriptsTest {
 
     @Test
     void aWriterThatWaitsKeepsReadersFromAFreeLock() {
-        bench.watches(bench.watchers, LATE, "lock:wake:x", bench.now() + 600 * SECOND);
+        bench.watches(bench.watchers, LATE, HEARD, bench.now() + 600 * SECOND);
         assertThat(bench.read(ALICE, token(), PLAIN)).startsWith("held").contains("ahead");
+        assertThat(bench.in(bench.watchers)).hasSize(2);
+        assertThat(-redis().zscore(bench.watchers, "a" + HEARD))
+                .as("it was woken")
+                .isLessThan(bench.now() + 4.0 * SECOND);
         assertThat(bench.read(ALICE, token(), PLAIN.at(EARLY))).startsWith("yes");
+    }
+
+    /** It was killed, or its connection is gone. While readers hold, it may not have the lock, and is not notified. */
+    @Test
+    void aWriterThatCannotBeReachedKeepsNoReaderFromAFreeLock() {
+        bench.watches(bench.watchers, LATE, "lock:wake:x", bench.now() + 600 * SECOND);
+        assertThat(bench.read(ALICE, token(), PLAIN.at(1))).startsWith("yes");
+        assertThat(bench.read(BOB, token(), PLAIN)).startsWith("held");
+        assertThat(bench.in(bench.watchers)).hasSize(2);
+        endRead(ALICE);
+        bench.watches(bench.watchers, LATE, "lock:wake:x", bench.now() + 600 * SECOND);
+        assertThat(bench.read(BOB, token(), PLAIN)).startsWith("yes");
+        assertThat(redis().exists(bench.watchers)).isZero();
     }
 
     @Test

@@ -73,13 +73,15 @@ final class MemberScriptBench {
     }
 
     List<Object> write(String owner, long candidate, Caller caller) {
-        String[] keys = {lock, fence, watchers, KeyLayout.marker(), readWatchers};
-        return eval(LuaScript.MEMBER_ACQUIRE, keys, proposal(owner, candidate, caller));
+        return eval(LuaScript.MEMBER_ACQUIRE, keys(), proposal(owner, candidate, caller));
     }
 
     List<Object> read(String owner, long candidate, Caller caller) {
-        String[] keys = {lock, fence, watchers, KeyLayout.marker(), readWatchers, readers};
-        return eval(LuaScript.MEMBER_READ_ACQUIRE, keys, proposal(owner, candidate, caller));
+        return eval(LuaScript.MEMBER_READ_ACQUIRE, keys(), proposal(owner, candidate, caller));
+    }
+
+    private String[] keys() {
+        return new String[] {lock, fence, watchers, KeyLayout.marker(), readWatchers, readers};
     }
 
     private static String[] proposal(String owner, long candidate, Caller caller) {

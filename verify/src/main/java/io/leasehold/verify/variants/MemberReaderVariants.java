@@ -54,13 +54,19 @@ final class MemberReaderVariants {
                         "members-script-silent-intent",
                         "a waiter that is silent still keeps out others",
                         WATCH,
-                        "  drop_dead(set)\n  local first",
-                        "  local first"),
+                        "  drop_dead(set)\n  for _ = 1, 64 do",
+                        "  for _ = 1, 64 do"),
+                new Variant(
+                        "members-script-deaf-intent",
+                        "a waiter that was killed keeps out others from a free lock",
+                        WATCH,
+                        "elseif not is_free or wake(set, first[1]:sub(2), key) then",
+                        "else"),
                 new Variant(
                         "members-script-writer-passes-readers",
                         "writers that come one after another starve a waiting reader",
                         ACQUIRE,
-                        "if is_free and not is_kept_out(READ_WATCHERS, ARGV[9]) then",
+                        "if is_free and not is_kept_out(READ_WATCHERS, ARGV[9], READERS, true) then",
                         "if is_free then"),
                 new Variant(
                         "members-script-common-case-passes-readers",
@@ -78,7 +84,7 @@ final class MemberReaderVariants {
                         "members-script-reader-passes-writers",
                         "readers that come one after another starve a waiting writer",
                         READ,
-                        "(is_open and not is_kept_out(WATCHERS, order))",
+                        "(is_open and not is_kept_out(WATCHERS, order, LOCK, readers_end == 0))",
                         "is_open"),
                 new Variant(
                         "members-script-holder-is-kept-out",

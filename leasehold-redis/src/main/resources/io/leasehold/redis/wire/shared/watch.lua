@@ -1,10 +1,19 @@
 -- A caller that does not get the lock.
 
 -- Whether a client of this set, whose kind is not that of the caller, comes before it. order: the place of the caller; 0 is behind all.
-local function is_kept_out(set, order)
+-- key: for messages to those of this set. If the lock is free, the first of them is woken, since it may have missed the last message;
+-- one that cannot be reached keeps out no client.
+local function is_kept_out(set, order, key, is_free)
   drop_dead(set)
-  local first = try('ZRANGEBYSCORE', set, '1', order == '0' and '+inf' or '(' .. order, 'LIMIT', 0, 1)
-  return first ~= nil and first[1] ~= nil
+  for _ = 1, 64 do
+    local first = try('ZRANGEBYSCORE', set, '1', order == '0' and '+inf' or '(' .. order, 'LIMIT', 0, 1)
+    if not first or not first[1] then
+      return false
+    elseif not is_free or wake(set, first[1]:sub(2), key) then
+      return true
+    end
+  end
+  return true
 end
 
 -- Records the caller in this set with its present place, since another attempt of the same client may have had an earlier one. Such a

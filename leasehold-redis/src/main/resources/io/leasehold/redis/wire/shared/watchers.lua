@@ -15,3 +15,13 @@ local function drop_dead(set)
     forget(set, member:sub(2))
   end
 end
+
+-- Notifies a client. One that cannot be reached is dropped; the others count as alive for the window, unless their time ends earlier.
+local function wake(set, channel, key)
+  if not tell(channel, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. key) then
+    forget(set, channel)
+    return false
+  end
+  try('ZADD', set, 'GT', digits(-(now + WINDOW)), 'a' .. channel)
+  return true
+end
