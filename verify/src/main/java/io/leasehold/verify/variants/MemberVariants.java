@@ -116,8 +116,8 @@ final class MemberVariants {
                         "place-left-behind",
                         "a caller that may be watched asks with the script that leaves its place",
                         CALLS,
-                        "if (again || ballot",
-                        "if (ballot"),
+                        "|| again || ballot",
+                        "|| ballot"),
                 new Variant(
                         "sets-together",
                         "calls with different facts about their sets leave as one script",
