@@ -168,10 +168,7 @@ final class MemberReadersDifferentialTest {
         boolean run() {
             long start = Math.max(micros(clients.get(0)), micros(model)) + AHEAD_MICROS;
             top = start;
-            both(
-                    "raise",
-                    0,
-                    node -> ended(node, name, OwnerToken.draw(runtime), start, ReleaseRequest.Kind.UNDO));
+            both("raise", 0, node -> ended(node, name, OwnerToken.draw(runtime), start, ReleaseRequest.Kind.UNDO));
             for (int i = 0; i < STEPS && differences.isEmpty(); i++) {
                 step(random.nextInt(attempts.length));
             }
@@ -220,12 +217,7 @@ final class MemberReadersDifferentialTest {
         private void repair(int who) {
             if (!attempts[who].waits()) {
                 Ballot ballot = ballot(
-                        nameOf(who),
-                        attempts[who].owner(),
-                        "host/1/" + who / 2,
-                        candidate(),
-                        Ballot.HOLDERS,
-                        false);
+                        nameOf(who), attempts[who].owner(), "host/1/" + who / 2, candidate(), Ballot.HOLDERS, false);
                 both("repair " + who, who, node -> said("repair ", acquire(node, ballot)));
             }
         }
@@ -247,14 +239,13 @@ final class MemberReadersDifferentialTest {
         /** The reader of the client takes the place of its writer, which may hold nothing. */
         private void downgrade(int who) {
             int writer = who - who % 2;
-            OwnerToken reader = random.nextInt(3) == 0
-                    ? attempts[writer + 1].owner()
-                    : OwnerToken.draw(runtime);
-            Ballot ballot =
-                    ballot(name.asRead(), reader, "host/1/" + writer / 2, candidate(), 0, false);
+            OwnerToken reader = random.nextInt(3) == 0 ? attempts[writer + 1].owner() : OwnerToken.draw(runtime);
+            Ballot ballot = ballot(name.asRead(), reader, "host/1/" + writer / 2, candidate(), 0, false);
             OwnerToken former = attempts[writer].owner();
-            both("downgrade " + writer, who, node -> said(
-                    "downgrade ", NodeBench.answer(node.downgrade(ballot, former, membership()))));
+            both(
+                    "downgrade " + writer,
+                    who,
+                    node -> said("downgrade ", NodeBench.answer(node.downgrade(ballot, former, membership()))));
             if (steps.get(steps.size() - 1).endsWith("Yes") && !reader.equals(attempts[writer + 1].owner())) {
                 end(writer + 1, ReleaseRequest.Kind.UNDO);
                 attempts[writer + 1] = new Attempt(reader, false, 0);
@@ -265,7 +256,9 @@ final class MemberReadersDifferentialTest {
         private void end(int who) {
             ReleaseRequest.Kind[] kinds = ReleaseRequest.Kind.values();
             ReleaseRequest.Kind kind = kinds[random.nextInt(kinds.length)];
-            end(who, kind == ReleaseRequest.Kind.SUPERSEDED && !attempts[who].waits() ? ReleaseRequest.Kind.UNDO : kind);
+            end(
+                    who,
+                    kind == ReleaseRequest.Kind.SUPERSEDED && !attempts[who].waits() ? ReleaseRequest.Kind.UNDO : kind);
         }
 
         private void end(int who, ReleaseRequest.Kind kind) {
@@ -276,13 +269,13 @@ final class MemberReadersDifferentialTest {
                 attempts[who] = fresh();
                 return;
             }
-            // It asks again at once: the model would keep the place under the former owner token, which no request ends.
+            // It asks again at once: the model would keep the place under the former owner token, which no request
+            // ends.
             attempts[who] = new Attempt(OwnerToken.draw(runtime), true, attempt.place());
             propose(who, ++top);
         }
 
-        private String ended(
-                LockNode node, LockName of, OwnerToken owner, long ballot, ReleaseRequest.Kind kind) {
+        private String ended(LockNode node, LockName of, OwnerToken owner, long ballot, ReleaseRequest.Kind kind) {
             ReleaseReply reply =
                     NodeBench.answer(node.release(new ReleaseRequest(List.of(of), owner, ballot, kind, TIMEOUT_NANOS)));
             String told = reply.getClass().getSimpleName();

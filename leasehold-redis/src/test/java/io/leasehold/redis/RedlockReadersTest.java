@@ -94,8 +94,8 @@ final class RedlockReadersTest {
         return thread;
     }
 
-    private static void takesItsTurns(
-            Acquirable<? extends Lease> one, List<Acquirable<? extends Lease>> others) throws InterruptedException {
+    private static void takesItsTurns(Acquirable<? extends Lease> one, List<Acquirable<? extends Lease>> others)
+            throws InterruptedException {
         AtomicInteger left = new AtomicInteger(TURNS);
         ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
         List<Thread> threads = new ArrayList<>();
@@ -103,7 +103,9 @@ final class RedlockReadersTest {
         try {
             while (left.get() > 0) {
                 try (Lease lease = one.tryAcquire(Duration.ofSeconds(60))) {
-                    assertThat(lease).as("turn %d of %d", TURNS - left.get() + 1, TURNS).isNotNull();
+                    assertThat(lease)
+                            .as("turn %d of %d", TURNS - left.get() + 1, TURNS)
+                            .isNotNull();
                     left.decrementAndGet();
                 }
             }
@@ -192,7 +194,9 @@ final class RedlockReadersTest {
         Lease holds = shared().read().acquire();
         CompletableFuture<WriteLease> writer = shared().write().acquireAsync();
         awaitWaiter(KeyLayout.watchers(lock));
-        assertThat(shared().read().tryAcquire(Duration.ZERO)).as("a writer waits").isNull();
+        assertThat(shared().read().tryAcquire(Duration.ZERO))
+                .as("a writer waits")
+                .isNull();
         CompletableFuture<Lease> behind = shared().read().acquireAsync();
         awaitWaiter(KeyLayout.readWatchers(lock));
         assertThat(behind.isDone()).isFalse();
@@ -226,8 +230,7 @@ final class RedlockReadersTest {
         servers.server(0).call("DEL", lock, KeyLayout.readers(lock));
         reader.renew();
         NodeBench.until(
-                "it is repaired",
-                () -> servers.server(0).call("EXISTS", lock).equals("1"));
+                "it is repaired", () -> servers.server(0).call("EXISTS", lock).equals("1"));
         assertThat(servers.server(0).call("HLEN", KeyLayout.readers(lock))).isEqualTo("2");
         assertThat(writer.isDone()).isFalse();
         reader.close();
@@ -243,8 +246,7 @@ final class RedlockReadersTest {
         assertThat(servers.server(2).call("EXISTS", lock)).isEqualTo("0");
         reader.renew();
         NodeBench.until(
-                "it is repaired",
-                () -> servers.server(2).call("EXISTS", lock).equals("1"));
+                "it is repaired", () -> servers.server(2).call("EXISTS", lock).equals("1"));
         reader.close();
         try (Lease next = shared().write().tryAcquire(Duration.ofSeconds(60))) {
             assertThat(next).isNotNull();
@@ -256,8 +258,7 @@ final class RedlockReadersTest {
         WriteLease writer = shared().write().acquire();
         servers.server(0).call("DEL", lock);
         servers.server(1).call("DEL", lock);
-        assertThat(catchThrowable(writer::downgrade))
-                .isInstanceOf(LeaseLostException.class);
+        assertThat(catchThrowable(writer::downgrade)).isInstanceOf(LeaseLostException.class);
         NodeBench.until("nothing is left", () -> membersWith(lock) == 0);
         try (Lease next = shared().write().tryAcquire(Duration.ofSeconds(60))) {
             assertThat(next).isNotNull();

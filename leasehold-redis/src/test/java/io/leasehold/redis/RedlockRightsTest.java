@@ -100,7 +100,7 @@ final class RedlockRightsTest {
     }
 
     private static RedisServer server() {
-        return RedisUnderTest.start(b -> b.user(
-                "app", "on >secret resetchannels " + RedisErrors.RIGHTS + " " + RedisErrors.RIGHT_OF_READERS));
+        return RedisUnderTest.start(b ->
+                b.user("app", "on >secret resetchannels " + RedisErrors.RIGHTS + " " + RedisErrors.RIGHT_OF_READERS));
     }
 }

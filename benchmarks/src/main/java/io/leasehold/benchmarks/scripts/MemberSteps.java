@@ -79,8 +79,7 @@ final class MemberSteps {
 
     private static Step.Part whole(String lock, String token, String life) {
         return new Step.Part(
-                List.of(
-                        lock, lock + ":fence", lock + ":watchers", MARKER, lock + ":read-watchers", lock + ":readers"),
+                List.of(lock, lock + ":fence", lock + ":watchers", MARKER, lock + ":read-watchers", lock + ":readers"),
                 List.of(
                         value(token),
                         Step.TTL,

@@ -223,7 +223,8 @@ final class MemberVerbs {
         // the script runs after the common case.
         boolean mayHaveEndedLaterPlaces = !stays;
         return answered.thenApply(reply -> {
-            // A member does not wake the client that sends the release with its own kind, even if that client is the first,
+            // A member does not wake the client that sends the release with its own kind, even if that client is the
+            // first,
             // or one of the first readers.
             boolean isFreed = reply instanceof ReleaseReply.Released freed && (!freed.awaited() || name.isRead());
             if (!goesOn && (mayHaveEndedLaterPlaces || isFreed) && places.isKept(name)) {

@@ -251,7 +251,11 @@ final class MemberAcquireScriptTest {
         watches(readWatchers, 2_000, OTHER, now() + 600 * SECOND);
         for (long later : List.of(0L, 2_001L)) {
             order = later;
-            assertThat(acquire(ALICE, now())).as("place %d", later).hasSize(5).startsWith("held").contains("ahead");
+            assertThat(acquire(ALICE, now()))
+                    .as("place %d", later)
+                    .hasSize(5)
+                    .startsWith("held")
+                    .contains("ahead");
         }
         assertThat(redis().exists(lock, fence, watchers)).as("it did not wait").isZero();
         place = 60_000;
@@ -266,7 +270,9 @@ final class MemberAcquireScriptTest {
         redis().del(lock);
         order = 1;
         place = 0;
-        assertThat(acquire(BOB, now() + SECOND)).as("it holds the lock elsewhere").startsWith("yes");
+        assertThat(acquire(BOB, now() + SECOND))
+                .as("it holds the lock elsewhere")
+                .startsWith("yes");
     }
 
     /** It was killed, or its connection is gone. */

@@ -75,8 +75,8 @@ class MemberReadScriptsTest {
     }
 
     private String waitToWrite(String owner, long place) {
-        return (String)
-                bench.write(owner, token(), PLAIN.waiting(place, channel(owner))).get(0);
+        return (String) bench.write(owner, token(), PLAIN.waiting(place, channel(owner)))
+                .get(0);
     }
 
     private static String channel(String owner) {
@@ -84,13 +84,11 @@ class MemberReadScriptsTest {
     }
 
     private String endRead(String owner) {
-        return (String)
-                bench.endReader(owner, token(), "leave", channel(owner)).get(0);
+        return (String) bench.endReader(owner, token(), "leave", channel(owner)).get(0);
     }
 
     private String endWrite(String owner) {
-        return (String)
-                bench.endWriter(owner, token(), "leave", channel(owner)).get(0);
+        return (String) bench.endWriter(owner, token(), "leave", channel(owner)).get(0);
     }
 
     // ---- the checks of a member
@@ -213,8 +211,7 @@ class MemberReadScriptsTest {
                 .as("who does not wait keeps out no client")
                 .isEmpty();
         assertThat(waitToRead(BOB, LATE + 1)).isEqualTo("queued");
-        assertThat(bench.in(bench.readWatchers))
-                .containsExactlyInAnyOrder("q" + channel(BOB), "a" + channel(BOB));
+        assertThat(bench.in(bench.readWatchers)).containsExactlyInAnyOrder("q" + channel(BOB), "a" + channel(BOB));
         assertThat(waitToRead(BOB, LATE)).as("an equal place").isEqualTo("yes");
         assertThat(bench.in(bench.readWatchers)).as("a grant ends the wait").isEmpty();
         assertThat(endRead(BOB)).isEqualTo("released");
@@ -402,8 +399,7 @@ class MemberReadScriptsTest {
         assertThat(bench.endReader(BOB, ended, "leave", OWN)).startsWith("released");
         assertThat(redis().exists(bench.lock)).isZero();
         assertThat(redis().get(bench.fence)).isEqualTo(Long.toString(ended));
-        assertThatThrownBy(() -> bench.read(ALICE, token(), PLAIN))
-                .hasMessageContaining("OOM");
+        assertThatThrownBy(() -> bench.read(ALICE, token(), PLAIN)).hasMessageContaining("OOM");
         assertThat(redis().exists(bench.lock)).isZero();
     }
 
@@ -411,11 +407,9 @@ class MemberReadScriptsTest {
     @Test
     void aReaderThatLacksARightOfItsEndIsRefused() {
         SERVER.server().call("ACL", "SETUSER", "default", "-hgetall");
-        assertThatThrownBy(() -> bench.read(ALICE, token(), PLAIN))
-                .hasMessageContaining("hgetall");
+        assertThatThrownBy(() -> bench.read(ALICE, token(), PLAIN)).hasMessageContaining("hgetall");
         write(CAROL);
-        assertThatThrownBy(() -> bench.downgrade(ALICE, token(), CAROL, PLAIN))
-                .hasMessageContaining("hgetall");
+        assertThatThrownBy(() -> bench.downgrade(ALICE, token(), CAROL, PLAIN)).hasMessageContaining("hgetall");
         assertThat(redis().get(bench.lock)).startsWith(CAROL);
         assertThat(bench.endReader(ALICE, token(), "leave", OWN))
                 .as("a waiter leaves")
@@ -429,7 +423,9 @@ class MemberReadScriptsTest {
         bench.watches(bench.watchers, EARLY, "lock:wake:x", bench.now() + 600 * SECOND);
         bench.watches(bench.readWatchers, EARLY, "lock:wake:y", bench.now() + 600 * SECOND);
         assertThat(bench.read(ALICE, token(), PLAIN)).startsWith("yes").contains("besides");
-        assertThat(bench.endReader(ALICE, token(), "leave", OWN)).startsWith("released").contains("besides");
+        assertThat(bench.endReader(ALICE, token(), "leave", OWN))
+                .startsWith("released")
+                .contains("besides");
         assertThat(bench.write(CAROL, token(), PLAIN)).startsWith("yes").contains("besides");
     }
 }

@@ -50,11 +50,11 @@ final class MemberWakeScriptsTest {
                 messages.add(
                         channel.equals(END)
                                 ? END
-                                : channel.substring("lock:wake:".length()) + (key.equals(bench.readers) ? " reads" : ""));
+                                : channel.substring("lock:wake:".length())
+                                        + (key.equals(bench.readers) ? " reads" : ""));
             }
         });
-        listener.sync()
-                .subscribe("lock:wake:1", "lock:wake:2", "lock:wake:3", "lock:wake:4", "lock:wake:5", OWN, END);
+        listener.sync().subscribe("lock:wake:1", "lock:wake:2", "lock:wake:3", "lock:wake:4", "lock:wake:5", OWN, END);
     }
 
     @AfterEach
