@@ -16,7 +16,12 @@ final class KeptKeys {
     static List<String> of(List<RedisServer> servers, LockName name) {
         String lock = KEYS.lock(name);
         List<String> keys = List.of(
-                lock, KeyLayout.queued(lock), KeyLayout.behind(lock), KeyLayout.wanted(lock), KeyLayout.watchers(lock));
+                lock,
+                KeyLayout.queued(lock),
+                KeyLayout.behind(lock),
+                KeyLayout.wanted(lock),
+                KeyLayout.watchers(lock),
+                KeyLayout.readWatchers(lock));
         return servers.stream()
                 .flatMap(server -> keys.stream().map(key -> content(server, key)))
                 .filter(Objects::nonNull)

@@ -6,6 +6,8 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
+import io.leasehold.SharedLock;
+import io.leasehold.WriteLease;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisServer;
@@ -15,6 +17,7 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
@@ -56,9 +59,28 @@ final class RedlockOverTopologiesTest {
                         assertThat(lease.isValid()).isTrue();
                     }
                 }
+                readersShare(client);
             } finally {
                 other.thaw();
             }
+        }
+    }
+
+    /** In several slots, with keys of its own for each. */
+    private static void readersShare(LockClient client) throws InterruptedException {
+        for (int i = 0; i < 4; i++) {
+            SharedLock lock = client.readWrite("r:" + i);
+            CompletableFuture<Lease> waiting;
+            Lease reader;
+            try (WriteLease writer = lock.write().acquire()) {
+                waiting = lock.read().acquireAsync();
+                reader = writer.downgrade();
+            }
+            reader.renew();
+            waiting.orTimeout(60, TimeUnit.SECONDS).join().close();
+            assertThat(lock.write().tryAcquire(Duration.ZERO)).isNull();
+            reader.close();
+            lock.write().acquire().close();
         }
     }
 }

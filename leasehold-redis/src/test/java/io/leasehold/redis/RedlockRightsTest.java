@@ -6,6 +6,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.WriteLease;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
@@ -72,6 +73,7 @@ final class RedlockRightsTest {
                                         server.call("EXISTS", watchers).equals("1")));
                 held.close();
                 waiting.get(60, TimeUnit.SECONDS).close();
+                readersShare(holder, waiter);
             }
             for (RedisServer server : servers) {
                 List<String> lines = server.call("ACL", "LOG").lines().toList();
@@ -84,7 +86,21 @@ final class RedlockRightsTest {
         }
     }
 
+    private static void readersShare(LockClient one, LockClient other) throws Exception {
+        WriteLease writer = one.readWrite("a").write().acquire();
+        CompletableFuture<Lease> waiting = other.readWrite("a").read().acquireAsync();
+        Lease reader = writer.downgrade();
+        reader.renew();
+        Lease second = waiting.get(60, TimeUnit.SECONDS);
+        assertThat(one.admin().readers(LockName.exactly("a"), 10)).hasSize(2);
+        CompletableFuture<WriteLease> next = one.readWrite("a").write().acquireAsync();
+        reader.close();
+        second.close();
+        next.get(60, TimeUnit.SECONDS).close();
+    }
+
     private static RedisServer server() {
-        return RedisUnderTest.start(b -> b.user("app", "on >secret resetchannels " + RedisErrors.RIGHTS));
+        return RedisUnderTest.start(b ->
+                b.user("app", "on >secret resetchannels " + RedisErrors.RIGHTS + " " + RedisErrors.RIGHT_OF_READERS));
     }
 }

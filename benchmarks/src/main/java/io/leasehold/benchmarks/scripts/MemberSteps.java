@@ -64,7 +64,8 @@ final class MemberSteps {
                 together,
                 new Step.Part(List.of(MARKER), List.of(SET, BOUND, life)),
                 (lock, token) -> new Step.Part(
-                        List.of(lock, lock + ":fence"), List.of(value(token), Step.TTL, token, latestBirth(token))),
+                        List.of(lock, lock + ":fence", lock + ":read-watchers"),
+                        List.of(value(token), Step.TTL, token, latestBirth(token))),
                 MemberSteps::held);
     }
 
@@ -78,7 +79,7 @@ final class MemberSteps {
 
     private static Step.Part whole(String lock, String token, String life) {
         return new Step.Part(
-                List.of(lock, lock + ":fence", lock + ":watchers", MARKER),
+                List.of(lock, lock + ":fence", lock + ":watchers", MARKER, lock + ":read-watchers", lock + ":readers"),
                 List.of(
                         value(token),
                         Step.TTL,
@@ -97,11 +98,12 @@ final class MemberSteps {
 
     private static Step.Part freed(String lock, String token) {
         return new Step.Part(
-                List.of(lock, lock + ":fence", lock + ":watchers"),
+                List.of(lock, lock + ":fence", lock + ":watchers", lock + ":read-watchers", lock + ":readers"),
                 List.of(Step.OWNER, token, "60000000", BOUND, "lock:wake:0011223344556677", "3000000", "leave"));
     }
 
     private static Step.Part held(String lock, String token) {
-        return new Step.Part(List.of(lock, lock + ":watchers"), List.of(Step.OWNER + ":" + token + ":"));
+        return new Step.Part(
+                List.of(lock, lock + ":watchers", lock + ":read-watchers"), List.of(Step.OWNER + ":" + token + ":"));
     }
 }

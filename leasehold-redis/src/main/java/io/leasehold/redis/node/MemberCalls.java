@@ -30,7 +30,8 @@ final class MemberCalls {
     record Watch(long millis, String channel) {}
 
     /**
-     * Proposes a ballot. The first request for one token may use the common case of a free lock, jointly with other calls.
+     * Proposes a ballot, of a writer or a reader. The first request of a writer for one token may use the common case of a
+     * free lock, jointly with other calls.
      *
      * @param slot the tag of the slot that has a marker of its own, or empty
      * @param again whether an earlier request of the attempt may be watched already: only the whole script ends that
@@ -52,14 +53,17 @@ final class MemberCalls {
             bound,
             Long.toString(watch.millis()),
             watch.channel(),
-            Long.toString(Math.max(1, membership.estimateMicros())),
+            Long.toString(order(ballot, membership)),
             membership.configuration(),
             Long.toString(membership.estimateMicros()),
             Long.toString(membership.quarantineMicros())
         };
-        String[] keys = {lock, fence, KeyLayout.watchers(lock), marker};
-        ScriptCall call = new ScriptCall(LuaScript.MEMBER_ACQUIRE, keys, arguments).checking(life(membership));
-        if (again || ballot.reserve() != 1) {
+        String readWatchers = KeyLayout.readWatchers(lock);
+        String[] keys = {lock, fence, KeyLayout.watchers(lock), marker, readWatchers, KeyLayout.readers(lock)};
+        boolean reads = request.name().isRead();
+        LuaScript script = reads ? LuaScript.MEMBER_READ_ACQUIRE : LuaScript.MEMBER_ACQUIRE;
+        ScriptCall call = new ScriptCall(script, keys, arguments).checking(life(membership));
+        if (reads || again || ballot.reserve() != 1) {
             return call;
         }
         String latestBirth = Long.toString(membership.estimateMicros() - membership.quarantineMicros());
@@ -67,9 +71,16 @@ final class MemberCalls {
                 LuaScript.MEMBER_ACQUIRE_MANY,
                 LuaScript.MEMBER_ACQUIRE_MANY,
                 new ScriptCall.Head(new String[] {marker}, new String[] {membership.configuration(), bound}),
-                new String[] {lock, fence},
+                new String[] {lock, fence, readWatchers},
                 new String[] {value, ttl, candidate, latestBirth},
                 watch.millis() == 0));
+    }
+
+    /** The place of the caller. A waiter that has none comes at the time of its request. */
+    private static long order(Ballot ballot, Membership membership) {
+        return ballot.request().isWaiting() && ballot.place() == 0
+                ? Math.max(Ballot.HOLDERS + 1, membership.estimateMicros())
+                : ballot.place();
     }
 
     /** Proposes a ballot for an exported lease. */
@@ -92,13 +103,32 @@ final class MemberCalls {
         return new ScriptCall(LuaScript.MEMBER_RESUME, keys, arguments).checking(life(membership));
     }
 
+    /** Proposes a ballot for a reader that takes the place of a writer. */
+    ScriptCall downgrade(String lock, String slot, Ballot ballot, OwnerToken writer, Membership membership) {
+        AcquireRequest request = ballot.request();
+        String[] arguments = {
+            LockValue.of(request.owner(), ballot.candidate(), request.holderId()),
+            Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),
+            Long.toString(ballot.candidate()),
+            Long.toString(ballot.tokens().last()),
+            writer.hex(),
+            Long.toString(settings.retentionMicros()),
+            Long.toString(membership.boundMicros()),
+            membership.configuration(),
+            Long.toString(membership.estimateMicros()),
+            Long.toString(membership.quarantineMicros())
+        };
+        String[] keys = {lock, KeyLayout.fence(lock), KeyLayout.marker(slot), KeyLayout.readers(lock)};
+        return new ScriptCall(LuaScript.MEMBER_READ_DOWNGRADE, keys, arguments).checking(life(membership));
+    }
+
     private LifeCheck life(Membership membership) {
         return membership.persistence() == Membership.Persistence.DURABLE ? LifeCheck.DURABLE : settings.lifeCheck();
     }
 
     /**
-     * Ends the hold of an owner token. A release by a holder may use the common case of a lock without watching
-     * clients, jointly with other calls.
+     * Ends the hold of an owner token. A release by a writer may use the common case of a lock without watching clients,
+     * jointly with other calls.
      *
      * @param channel the channel of the caller
      * @param stays whether the caller is still to be woken
@@ -114,13 +144,17 @@ final class MemberCalls {
             Long.toString(settings.windowMicros()),
             stays ? "stay" : "leave"
         };
-        ScriptCall call = new ScriptCall(
-                LuaScript.MEMBER_RELEASE, new String[] {lock, KeyLayout.fence(lock), watchers}, arguments);
+        String readWatchers = KeyLayout.readWatchers(lock);
+        String[] keys = {lock, KeyLayout.fence(lock), watchers, readWatchers, KeyLayout.readers(lock)};
+        if (request.names().get(0).isRead()) {
+            return new ScriptCall(LuaScript.MEMBER_READ_RELEASE, keys, arguments);
+        }
+        ScriptCall call = new ScriptCall(LuaScript.MEMBER_RELEASE, keys, arguments);
         return request.kind() == ReleaseRequest.Kind.RELEASE
                 ? call.orCommonly(new ScriptCall.CommonCase(
                         LuaScript.MEMBER_RELEASE_MANY,
                         LuaScript.MEMBER_RELEASE_MANY,
-                        new String[] {lock, watchers},
+                        new String[] {lock, watchers, readWatchers},
                         new String[] {LockValue.beginning(request.owner(), request.ballot())}))
                 : call;
     }

@@ -10,6 +10,7 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.ReaderReplies;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireRequest;
@@ -35,6 +36,7 @@ final class MemberVerbs {
     private final Requests requests;
     private final WaitAcks acks;
     private final ReplyDecoder decoder;
+    private final ReaderReplies ofReaders;
     private final MemberCalls calls;
     private final NodeSettings settings;
     private final Topology topology;
@@ -47,6 +49,7 @@ final class MemberVerbs {
             Requests requests,
             WaitAcks acks,
             ReplyDecoder decoder,
+            ReaderReplies ofReaders,
             NodeSettings settings,
             Topology topology,
             WakeUps wakeUps,
@@ -55,6 +58,7 @@ final class MemberVerbs {
         this.requests = requests;
         this.acks = acks;
         this.decoder = decoder;
+        this.ofReaders = ofReaders;
         this.settings = settings;
         this.calls = new MemberCalls(settings);
         this.topology = topology;
@@ -144,6 +148,18 @@ final class MemberVerbs {
                 (reply, link) -> ofSlot(slot, decoder.acquire(reply, link.incarnation(), subject.toString())));
     }
 
+    CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer, Membership membership) {
+        LockName name = ballot.request().name();
+        String lock = settings.keys().lock(name);
+        String slot = topology.slotTag(lock);
+        Requests.Subject subject = new Requests.Subject("downgrade to a", name);
+        return acks.acquire(
+                subject,
+                ballot.request().timeoutNanos(),
+                calls.downgrade(lock, slot, ballot, writer, membership),
+                (reply, link) -> ofSlot(slot, decoder.acquire(reply, link.incarnation(), subject.toString())));
+    }
+
     CompletableFuture<NodeReply> birth(Birth birth) {
         List<String> slots = topology.slotTags();
         if (slots.isEmpty()) {
@@ -195,21 +211,23 @@ final class MemberVerbs {
             places.leave(name, request.owner());
         }
         boolean stays = goesOn || places.isKept(name);
+        Requests.Subject subject = new Requests.Subject("release", name);
         CompletableFuture<ReleaseReply> answered = requests.run(
-                new Requests.Subject("release", name),
+                subject,
                 request.timeoutNanos(),
                 calls.release(lock, request, wakeUps.channel(lock), stays),
-                (reply, link) -> decoder.release(reply),
+                (reply, link) -> name.isRead() ? ofReaders.release(reply, subject) : decoder.release(reply),
                 FailedReplies::releaseFailed);
         // An attempt of this client may begin in the meantime, and its request run before this script, which then also
         // removes the place of that attempt: if two threads send the two, if the server does not know the script, or if
         // the script runs after the common case.
         boolean mayHaveEndedLaterPlaces = !stays;
         return answered.thenApply(reply -> {
-            // A member does not wake the client that sends the release, even if that client is the first in the queue.
-            if (!goesOn
-                    && (mayHaveEndedLaterPlaces || (reply instanceof ReleaseReply.Released freed && !freed.awaited()))
-                    && places.isKept(name)) {
+            // A member does not wake the client that sends the release with its own kind, even if that client is the
+            // first,
+            // or one of the first readers.
+            boolean isFreed = reply instanceof ReleaseReply.Released freed && (!freed.awaited() || name.isRead());
+            if (!goesOn && (mayHaveEndedLaterPlaces || isFreed) && places.isKept(name)) {
                 wake.accept(name);
             }
             return reply;

@@ -101,16 +101,16 @@ public final class RedisNode implements LockNode {
         KeyScan scan = new KeyScan(requests, topology);
         this.wakeUps = topology.wakeUps(new Pushes());
         this.acks = new WaitAcks(requests, errors, settings);
-        this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime, this::wake);
+        ReaderReplies ofReaders = new ReaderReplies(decoder, errors);
+        this.member =
+                new MemberVerbs(requests, acks, decoder, ofReaders, settings, topology, wakeUps, runtime, this::wake);
         this.tickets = new TicketVerbs(requests, acks, decoder, keys);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
         this.renewals = new Renewals(requests, topology, keys, decoder, runtime);
         this.operations =
                 new RedisOperations(description, requests, errors, topology, wakeUps, runtime, settings, scan);
-        ReaderReplies ofReaders = new ReaderReplies(decoder, errors);
         this.readers = new RedisReaders(requests, acks, decoder, ofReaders, settings, operations::tellTaken);
-        this.admin = new RedisAdmin(
-                requests, decoder, settings, scan, operations::tellTaken, settings.member() ? null : readers);
+        this.admin = new RedisAdmin(requests, decoder, settings, scan, operations::tellTaken, readers);
         PermitReplies replies = new PermitReplies(decoder, errors, description);
         this.permits = new RedisPermits(requests, acks, replies, keys, scan, operations::tellTaken);
         topology.onReconnected(this::tellReconnected);
@@ -394,15 +394,19 @@ public final class RedisNode implements LockNode {
         return true;
     }
 
-    /** A member of a set grants exclusive holds only. */
     @Override
     public boolean keepsReaders() {
-        return !settings.member();
+        return true;
     }
 
     @Override
     public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
         return readers.downgrade(ballot, writer);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer, Membership membership) {
+        return member.downgrade(ballot, writer, membership);
     }
 
     @Override

@@ -20,8 +20,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The readers of locks, at a deployment that is a store of its own: each verb is one script over the lock, its queue and
- * its readers. Safe for all threads.
+ * The readers of locks: each verb is one script over the lock, its queue and its readers. A member of a set has other scripts to
+ * acquire, downgrade and release ({@link MemberVerbs}). Safe for all threads.
  */
 final class RedisReaders {
 

@@ -101,6 +101,11 @@ public final class VerifiedMember extends PassingNode {
         return proposed(ballot, membership, believed -> super.resume(ballot, ticket, step, believed));
     }
 
+    @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer, Membership membership) {
+        return proposed(ballot, membership, believed -> super.downgrade(ballot, writer, believed));
+    }
+
     private CompletableFuture<NodeReply> proposed(
             Ballot ballot, Membership membership, Function<Membership, CompletableFuture<NodeReply>> proposal) {
         String why = refusal();

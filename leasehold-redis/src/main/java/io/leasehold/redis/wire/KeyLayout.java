@@ -39,7 +39,7 @@ public final class KeyLayout {
 
     private static final List<String> RESERVED = List.of("rw:", PERMITS);
     private static final List<String> SIDE =
-            List.of(":fence", ":queued", ":behind", ":wanted", ":watchers", OF_READERS);
+            List.of(":fence", ":queued", ":behind", ":wanted", ":watchers", ":read-watchers", OF_READERS);
     private static final KeyLayout STANDARD = of(STANDARD_TEMPLATE);
 
     private final String before;
@@ -287,9 +287,14 @@ public final class KeyLayout {
         return side(lockKey, ":wanted");
     }
 
-    /** The key of the clients that a member of a set wakes. */
+    /** The key of the clients that wait to write, which a member of a set wakes. */
     public static String watchers(String lockKey) {
         return side(lockKey, ":watchers");
+    }
+
+    /** The key of the clients that wait to read, which a member of a set wakes. */
+    public static String readWatchers(String lockKey) {
+        return side(lockKey, ":read-watchers");
     }
 
     /** The key of the readers that share the lock. */

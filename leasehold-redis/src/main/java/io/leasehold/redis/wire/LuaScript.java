@@ -66,6 +66,12 @@ public final class LuaScript {
     public static final LuaScript MEMBER_RELEASE_MANY = load("member_release_many.lua");
     /** Continues an exported lease at a member of a set. */
     public static final LuaScript MEMBER_RESUME = load("member_resume.lua");
+    /** Proposes a ballot for a reader to a member of a set. */
+    public static final LuaScript MEMBER_READ_ACQUIRE = load("member_read_acquire.lua");
+    /** Ends the hold of a reader at a member of a set. */
+    public static final LuaScript MEMBER_READ_RELEASE = load("member_read_release.lua");
+    /** Makes a reader of a writer at a member of a set. */
+    public static final LuaScript MEMBER_READ_DOWNGRADE = load("member_read_downgrade.lua");
     /** Tells a member of a set the time since when it has kept its data. */
     public static final LuaScript MEMBER_BIRTH = load("member_birth.lua");
     /** Acquires a lock without a fence and without a queue, or finds that an earlier request has acquired it. */
@@ -127,6 +133,9 @@ public final class LuaScript {
             MEMBER_RELEASE,
             MEMBER_RELEASE_MANY,
             MEMBER_RESUME,
+            MEMBER_READ_ACQUIRE,
+            MEMBER_READ_RELEASE,
+            MEMBER_READ_DOWNGRADE,
             MEMBER_BIRTH,
             PLAIN_ACQUIRE,
             PLAIN_RELEASE,
@@ -205,6 +214,7 @@ public final class LuaScript {
                 || this == ACQUIRE_ALL
                 || this == RESUME
                 || this == MEMBER_ACQUIRE
+                || this == MEMBER_READ_ACQUIRE
                 || this == PLAIN_ACQUIRE
                 || this == READ_ACQUIRE
                 || this == PERMITS_ACQUIRE;

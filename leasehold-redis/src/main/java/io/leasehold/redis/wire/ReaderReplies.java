@@ -23,7 +23,7 @@ public final class ReaderReplies {
         this.errors = errors;
     }
 
-    /** Reads a reply of {@code read_release.lua} or {@code read_release_key.lua}. */
+    /** Reads a reply of {@code read_release.lua}, {@code read_release_key.lua} or {@code member_read_release.lua}. */
     public ReleaseReply release(List<?> reply, Object what) {
         if (reply.get(0).equals("broken")) {
             Failure failure = broken(reply, what);

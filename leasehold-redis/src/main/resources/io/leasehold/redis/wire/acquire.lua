@@ -95,6 +95,8 @@ local fence_ms = digits(math.ceil((math.max(last, now) + RETENTION - now) / 1000
 
 -- shared: version
 
+-- shared: put
+
 -- shared: queue
 
 -- shared: holder

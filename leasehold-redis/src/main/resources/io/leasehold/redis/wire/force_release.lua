@@ -36,6 +36,8 @@ local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED)
 
 -- shared: tell
 
+-- shared: put
+
 -- shared: queue
 
 -- shared: handed

@@ -1,13 +1,16 @@
 -- member_acquire.lua, Leasehold wire format 2
 -- Proposes a ballot to a member of a set of nodes: as acquire.lua, with two differences. The node first checks that it
--- belongs to this set and has kept its data for long enough. And it has no queue: a caller that finds the lock held may be
--- woken, but has no claim to the lock.
+-- belongs to this set and has kept its data for long enough. And it has no queue: a caller that does not get the lock may be
+-- woken, but has no claim to the lock. While it waits, it keeps out readers with a later place; readers that wait keep it out in
+-- the same way.
 --
 -- KEYS
 --   1  lock
 --   2  fence
---   3  watchers
+--   3  watchers: the clients that wait to write
 --   4  marker: "born|<us>|<run id>|<configuration>" or "unborn|<nonce>|<run id>"; the only key that does not expire
+--   5  read watchers: the clients that wait to read
+--   6  readers: as in acquire.lua; only its name is used, in messages
 -- ARGV (numbers are decimal strings)
 --   1  value: "<owner token>:<candidate>:<holder id>"
 --   2  ttl in ms
@@ -17,7 +20,8 @@
 --   6  bound in us
 --   7  place in ms: how long the node wakes the caller without a new request; 0: the caller does not wait
 --   8  channel on which the caller is woken
---   9  order in us: the caller's place, the same at every node
+--   9  order in us: the caller's place, the same at every node: the first candidate of its wait. 1: the caller holds the lock at
+--      other nodes, and comes before all others; 0: it does not wait, and comes after them
 --  10  configuration of the set as the caller knows it
 --  11  estimate in us: the clock of the set, from which the candidate was derived
 --  12  quarantine in us: the age of its memory from which on the node grants
@@ -30,7 +34,8 @@
 --   {"young", now, left}                        the node grants nothing for this many us more
 --   {s, us}                                     yes, for a free lock that no other client wants; the two parts of TIME
 --   {"yes", now}, {"stale", now, floor}, {"refused", now, limit}, {"broken", now, key, type}: as acquire.lua
---   {"held", now, state, text, pttl}            the lock is not the caller's, and the node does not wake the caller
+--   {"held", now, state, text, pttl}            the lock is not the caller's, and the node does not wake the caller.
+--                                               State "ahead": the lock is free, and readers that wait come first
 --   {"queued", now, state, text, pttl}          the lock is not the caller's; the node will wake the caller
 --   Each of these may end with "besides", error: a command that was refused meanwhile
 -- Errors
@@ -38,7 +43,7 @@
 --   If the right +pttl or +pexpire is missing, a watcher may remain after the error, in WATCHERS without a ttl; the next
 --   watcher that joins drops it, once it counts as dead.
 
-local LOCK, FENCE, WATCHERS, MARKER = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local LOCK, FENCE, WATCHERS, MARKER, READ_WATCHERS, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
 local retention = tonumber(ARGV[5])
 
@@ -56,14 +61,18 @@ local lives = born and (life == ARGV[13] or ARGV[13] == 'durable'
   or redis.call('INFO', 'server'):find('run_id:' .. life .. '\r', 1, true))
 local left = lives and tonumber(ARGV[12]) - (tonumber(ARGV[11]) - tonumber(born))
 
--- The common case: the node grants, the lock is free, and the ballot is acceptable. It precedes all functions, since
--- creating them takes the server as long again.
+-- The common case: the node grants, the lock is free, the ballot is acceptable, and no reader waits, which may come first. It
+-- precedes all functions, since creating them takes the server as long again.
 if left and left <= 0 and configuration == ARGV[10] and not value then
   local fence = 0
   if fence_text then
     fence = #fence_text <= 16 and fence_text:match('^%d+$') and tonumber(fence_text)
   end
-  if fence and candidate > math.max(fence, now - retention) and last <= math.max(fence, now) + tonumber(ARGV[6])
+  local watched
+  if fence and candidate > math.max(fence, now - retention) and last <= math.max(fence, now) + tonumber(ARGV[6]) then
+    watched = redis.pcall('EXISTS', WATCHERS, READ_WATCHERS)
+  end
+  if watched and (watched == 0 or redis.pcall('EXISTS', READ_WATCHERS) ~= 1)
     and redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2], 'NX') then
     local ms = string.format('%.0f', math.ceil((math.max(last, now) + retention - now) / 1000))
     if fence_text then
@@ -71,6 +80,9 @@ if left and left <= 0 and configuration == ARGV[10] and not value then
     elseif not redis.call('SET', FENCE, ARGV[4], 'PX', ms, 'NX') then
       redis.call('DEL', LOCK)
       return {'broken', string.format('%.0f', now), FENCE, redis.call('TYPE', FENCE).ok}
+    end
+    if watched == 0 then
+      return time
     end
     local left_line = redis.pcall('ZREM', WATCHERS, 'q' .. ARGV[8], 'a' .. ARGV[8])
     if type(left_line) == 'table' and not left_line.err:find('WRONGTYPE', 1, true) then
@@ -132,9 +144,15 @@ end
 
 -- shared: attempts
 
+-- shared: tell
+
+local WINDOW = 3000000 -- us: as in shared/handed.lua
+
 -- shared: watchers
 
 -- shared: holder
+
+-- shared: watch
 
 local owner = ARGV[1]:sub(1, 40)
 local channel = ARGV[8]
@@ -148,33 +166,18 @@ if value and value:sub(1, 41) == owner .. ':' then
   redis.call('PEXPIRE', LOCK, ttl)
   raise_fence()
   redis.call('SET', LOCK, ARGV[1], 'PX', ttl)
-  forget(channel)
+  forget(WATCHERS, channel)
   return with_refusal({'yes', digits(now)})
 end
--- Records the caller as a watcher; returns whether that was possible.
-local function watch(place)
-  drop_dead()
-  if not try('ZADD', WATCHERS, digits(-(now + place * 1000)), 'a' .. channel) then
-    return false
-  end
-  redis.call('ZADD', WATCHERS, 'NX', ARGV[9], 'q' .. channel)
-  local left_there = redis.call('PTTL', WATCHERS)
-  redis.call('PEXPIRE', WATCHERS, digits(math.max(place, left_there)))
-  return true
-end
 
-local answer = 'held'
-local place = tonumber(ARGV[7])
-if place > 0 then
-  local kind = redis.call('TYPE', WATCHERS).ok
-  if kind ~= 'zset' and kind ~= 'none' then
-    return broken(WATCHERS)
+-- Readers wait, or another program has written the key of the lock.
+local is_free = not value and redis.call('EXISTS', LOCK) == 0
+if is_free and not is_kept_out(READ_WATCHERS, ARGV[9], READERS, true) then
+  if raise_fence() then
+    redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2])
+    forget(WATCHERS, channel)
+    return with_refusal({'yes', digits(now)})
   end
-  if watch(place) then
-    answer = 'queued'
-  elseif not refusal.err:find('OOM', 1, true) then
-    return refusal
-  end
+  return broken(FENCE)
 end
-local state, text = public(value)
-return with_refusal({answer, digits(now), state, text, digits(redis.call('PTTL', LOCK))})
+return not_now(WATCHERS, channel, ARGV[9], tonumber(ARGV[7]), is_free)

@@ -1,12 +1,13 @@
 -- member_acquire_many.lua, Leasehold wire format 2
 -- The common case of member_acquire.lua for one or several callers, each of which succeeds or fails on its own: acquires
 -- those locks that are free and whose ballot is acceptable, if the node belongs to this set and has kept its data for long
--- enough. Nothing is written for the others.
+-- enough, and no reader waits. Nothing is written for the others.
 --
--- KEYS (on a Cluster all in one slot): the marker, then two for each lock i
+-- KEYS (on a Cluster all in one slot): the marker, then three for each lock i
 --   1     marker
---   2i    lock
---   2i+1  fence
+--   3i-1  lock
+--   3i    fence
+--   3i+1  read watchers
 -- ARGV (numbers are decimal strings): three for all, then four for each lock i; they reserve one token each
 --   1     configuration of the set as the callers know it
 --   2     bound in us
@@ -41,8 +42,8 @@ if born then
   born = lives and marker:sub(rest + 1) == ARGV[1] and tonumber(born)
 end
 
-for i = 2, #KEYS, 2 do
-  local at = 2 * i
+for i = 2, #KEYS, 3 do
+  local at = (4 * i + 4) / 3
   local value, fence_text = values[i], values[i + 1]
   local answer = 0
   if born and born <= tonumber(ARGV[at + 3]) then
@@ -53,7 +54,8 @@ for i = 2, #KEYS, 2 do
     local candidate = tonumber(ARGV[at + 2])
     -- 60000000 us: the retention, as in acquire.lua.
     if fence and candidate > fence and candidate > now - 60000000 and candidate <= (fence > now and fence or now) + ARGV[2] then
-      local taken = not value and try('SET', KEYS[i], ARGV[at], 'PX', ARGV[at + 1], 'NX')
+      local comes_first = not value and try('EXISTS', KEYS[i + 2]) ~= 1
+      local taken = comes_first and try('SET', KEYS[i], ARGV[at], 'PX', ARGV[at + 1], 'NX')
       if taken and not taken.err then
         local ms = candidate > now and math.ceil((candidate + 60000000 - now) / 1000) or '60000'
         local raised

@@ -1,11 +1,13 @@
 -- member_release.lua, Leasehold wire format 2
 -- Ends an owner token at a member of a set of nodes: as release.lua, but without a hand-over. If the lock is free then,
--- the script wakes the first client that has requested it. Repeating the script is harmless.
+-- the script wakes the client that waits first, or all readers that wait before the first writer; if readers hold it, the latter
+-- alone. Repeating the script is harmless.
 --
 -- KEYS
 --   1  lock
 --   2  fence
---   3  watchers
+--   3  watchers, 4  read watchers: as in member_acquire.lua
+--   5  readers: as in acquire.lua; only its name is used, in messages
 -- ARGV (numbers are decimal strings)
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
@@ -14,7 +16,7 @@
 --   5  channel of the caller
 --   6  window in us: how long a woken client counts as alive without a new request
 --   7  "leave": the caller no longer wants to be woken; "stay": it does, since its attempt continues under another owner
---      token or another of its attempts waits. The script does not notify the releasing client, even if it is the first
+--      token or another of its attempts waits. The script does not notify the releasing client as a writer, even if it is the first
 -- Replies
 --   {"released"}           this owner token held the lock, and no longer does
 --   {"released", "woken"}  the same, and a client that wants the lock was woken
@@ -26,7 +28,8 @@
 --   Those of Redis (NOREPLICAS, MISCONF, NOPERM ...). The lock is then unchanged and the owner token not ended: the client
 --   must repeat the release. Redis refuses neither a deletion nor any later command for lack of memory.
 
-local LOCK, FENCE, WATCHERS = KEYS[1], KEYS[2], KEYS[3]
+local LOCK, FENCE, WATCHERS, READ_WATCHERS, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local WINDOW = tonumber(ARGV[6])
 local owner, channel = ARGV[1], ARGV[5]
 local value, fence_text = unpack(redis.call('MGET', LOCK, FENCE))
 
@@ -34,7 +37,7 @@ local released = value and value:sub(1, 41) == owner .. ':'
 if released then
   redis.call('DEL', LOCK)
   -- The grant has raised the fence to the token in the value; only a higher ballot needs a further write.
-  if value:sub(42, 42 + #ARGV[2]) == ARGV[2] .. ':' and redis.call('EXISTS', WATCHERS) == 0 then
+  if value:sub(42, 42 + #ARGV[2]) == ARGV[2] .. ':' and redis.call('EXISTS', WATCHERS, READ_WATCHERS) == 0 then
     return {'released'}
   end
 end
@@ -52,9 +55,11 @@ local now = time[1] * 1000000 + time[2]
 
 -- shared: watchers
 
+-- shared: wake
+
 -- Runs even if the caller stays (no client is named 'q' alone): after a first write, Redis no longer refuses the script for
 -- lack of memory; and if Redis refuses writes, this command reports it.
-forget(ARGV[7] == 'leave' and channel or '')
+forget(WATCHERS, ARGV[7] == 'leave' and channel or '')
 
 local limit
 local fence = number_in(fence_text)
@@ -75,24 +80,12 @@ if refusal and not released then
   return refusal
 end
 
--- Wakes the first client that can be reached, and drops the clients before it, whose channels have no subscriber.
 local woken = false
-if redis.call('EXISTS', LOCK) == 0
-  and redis.call('EXISTS', WATCHERS) == 1 then
-  drop_dead()
-  for _ = 1, 64 do
-    local found = try('ZRANGEBYSCORE', WATCHERS, '1', '+inf', 'LIMIT', 0, 1)
-    local first = found and found[1] and found[1]:sub(2)
-    if not first or first == channel then
-      break
-    end
-    if tell(first, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. LOCK) then
-      -- It counts as alive for that long, unless its time ends earlier.
-      try('ZADD', WATCHERS, 'GT', digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
-      woken = true
-      break
-    end
-    forget(first)
+if redis.call('EXISTS', WATCHERS, READ_WATCHERS) > 0 then
+  local is_free = redis.call('EXISTS', LOCK) == 0
+  -- The value of readers is that of shared/readers.lua; the reader that took the place of this writer has it, too.
+  if is_free or value == string.rep('0', 40) .. '::readers' then
+    woken = wake_first(is_free, WATCHERS, channel)
   end
 end
 if refusal and not released then

@@ -3,9 +3,10 @@
 -- those locks that are held as the caller says and that no client watches. Nothing is written for the others, for which the
 -- client runs member_release.lua.
 --
--- KEYS (on a Cluster all in one slot), two for each lock i
---   2i-1  lock
---   2i    watchers
+-- KEYS (on a Cluster all in one slot), three for each lock i
+--   3i-2  lock
+--   3i-1  watchers
+--   3i    read watchers
 -- ARGV, one for each lock i
 --   i  "<owner token>:<ballot>:", with the highest fencing token proposed or granted under that owner token
 -- Replies
@@ -16,11 +17,11 @@
 local try = redis.pcall
 local reply = {'released'}
 for i, ours in ipairs(ARGV) do
-  local lock = KEYS[2 * i - 1]
+  local lock = KEYS[3 * i - 2]
   local value = try('MGET', lock)[1]
   local answer = 0
   -- The grant has raised the fence to the token in the value.
-  if value and value:sub(1, #ours) == ours and try('EXISTS', KEYS[2 * i]) == 0 and try('DEL', lock) == 1 then
+  if value and value:sub(1, #ours) == ours and try('EXISTS', KEYS[3 * i - 1], KEYS[3 * i]) == 0 and try('DEL', lock) == 1 then
     answer = 1
   end
   reply[i + 1] = answer

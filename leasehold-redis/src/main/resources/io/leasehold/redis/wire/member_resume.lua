@@ -25,43 +25,25 @@
 -- Errors
 --   Those of Redis (READONLY, NOPERM ...). The lock is then unchanged. Lack of memory does not fail a swap.
 
-local LOCK, FENCE, MARKER = KEYS[1], KEYS[2], KEYS[3]
+local LOCK, FENCE, BIRTH = KEYS[1], KEYS[2], KEYS[3]
 local candidate = tonumber(ARGV[3])
 local retention = tonumber(ARGV[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- MGET returns nothing for a key of another type.
-local value, fence_text, marker = unpack(redis.call('MGET', LOCK, FENCE, MARKER))
+local value, fence_text, marker = unpack(redis.call('MGET', LOCK, FENCE, BIRTH))
 
 -- shared: numbers
 
 -- shared: life
 
+-- shared: member
+
 -- shared: holder
 
-local born, life, configuration
-if marker then
-  born, life, configuration = marker:match('^born|(%d+)|(%w+)|(.*)$')
-end
--- A caller with another run id may be wrong, and its requests must not remove a marker of the present life: ask the server.
-if not born or (life ~= ARGV[10] and ARGV[10] ~= 'durable' and life ~= run_id()) then
-  local me = run_id()
-  local nonce, of
-  if marker then
-    nonce, of = marker:match('^unborn|([^|]+)|(%w+)$')
-  end
-  if not nonce or of ~= me then
-    nonce = me .. '-' .. digits(now)
-    redis.call('SET', MARKER, 'unborn|' .. nonce .. '|' .. me)
-  end
-  return {'unborn', digits(now), nonce}
-end
-if configuration ~= ARGV[7] then
-  return {'other', digits(now), configuration}
-end
-local young = tonumber(ARGV[9]) - (tonumber(ARGV[8]) - tonumber(born))
-if young > 0 then
-  return {'young', digits(now), digits(young)}
+local refused = not_a_member(marker, ARGV[7], ARGV[8], ARGV[9], ARGV[10])
+if refused then
+  return refused
 end
 
 local fence = number_in(fence_text)

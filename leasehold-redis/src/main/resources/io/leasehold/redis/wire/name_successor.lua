@@ -40,6 +40,8 @@ local now = time[1] * 1000000 + time[2]
 
 -- shared: version
 
+-- shared: put
+
 -- shared: queue
 
 if not read_queue() then

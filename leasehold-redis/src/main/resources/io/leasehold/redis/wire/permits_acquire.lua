@@ -85,6 +85,8 @@ end
 
 -- shared: tell
 
+-- shared: put
+
 -- shared: queue
 
 -- shared: permits

@@ -29,6 +29,8 @@ local queued = redis.call('MGET', QUEUED)[1]
 
 -- shared: tell
 
+-- shared: put
+
 -- shared: queue
 
 -- shared: permits

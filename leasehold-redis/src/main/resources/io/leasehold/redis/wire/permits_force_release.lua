@@ -28,6 +28,8 @@ local queued = redis.call('MGET', QUEUED)[1]
 
 -- shared: tell
 
+-- shared: put
+
 -- shared: queue
 
 -- shared: permits

@@ -53,6 +53,8 @@ end
 
 -- shared: tell
 
+-- shared: put
+
 -- shared: queue
 
 -- shared: permits

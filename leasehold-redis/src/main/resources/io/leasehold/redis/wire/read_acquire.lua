@@ -43,6 +43,8 @@ end
 
 -- shared: version
 
+-- shared: put
+
 -- shared: queue
 
 -- shared: readers
@@ -63,39 +65,7 @@ if last > limit then
   return {'refused', digits(now), digits(limit)}
 end
 
--- Makes a reader of the caller, or extends it. Each step is harmless without the next: a higher fence, a marker that lasts longer
--- than the readers. Returns nil if that was refused, false if another program has written a key.
-local function grant(own_ends, token, refusable)
-  local ends = math.max(now + tonumber(ARGV[2]) * 1000, own_ends)
-  local raised = math.max(fence, last)
-  if raised > fence then
-    local ms = digits(math.ceil((math.max(raised, now) + RETENTION - now) / 1000))
-    local written
-    if not refusable then
-      written = put(FENCE, digits(raised), ms, not fence_text)
-    elseif fence_text then
-      written = try('SET', FENCE, digits(raised), 'PX', ms)
-    else
-      written = try('SET', FENCE, digits(raised), 'PX', ms, 'NX')
-    end
-    if not written then
-      return written
-    end
-  end
-  if ends > readers_end then
-    local marked = mark(ends, readers_end == 0 and not ours)
-    if not marked then
-      return marked
-    end
-  end
-  local entry = digits(ends) .. ' ' .. digits(token) .. ' ' .. holder
-  if not record(raised, math.max(ends, readers_end), refusable, owner, entry) then
-    ours = readers_end == 0
-    return nil
-  end
-  readers_end, fence, fence_text, ours = math.max(ends, readers_end), raised, digits(raised), false
-  return true
-end
+-- shared: grant_reader
 
 local own_ends, token
 if readers_end > 0 then
@@ -134,7 +104,7 @@ if queued and is_open then
   end
 end
 if is_next then
-  local granted = grant(own_ends or 0, math.max(candidate, tonumber(token or 0)), not queued and not own_ends)
+  local granted = grant_reader(own_ends or 0, math.max(candidate, tonumber(token or 0)), not queued and not own_ends)
   if granted then
     -- The holder no longer waits; those behind it share the lock now.
     forget(owner)

@@ -38,69 +38,19 @@ local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED)
 
 -- shared: version
 
+-- shared: put
+
 -- shared: queue
 
 -- shared: readers
 
 -- shared: holder
 
-local function broken(key)
-  return {'broken', digits(now), key, redis.call('TYPE', key).ok}
-end
+-- shared: downgrade
 
-local fence = number_in(fence_text)
-if not fence or (not fence_text and redis.call('EXISTS', FENCE) == 1) then
-  return broken(FENCE)
-end
--- A reader that may not do this could not be ended. The key is absent or no hash.
-try('HGETALL', QUEUED)
-local found = try('HMGET', READERS, 'all', owner)
-if not found or refusal then
-  return refusal or broken(READERS)
-end
-know(found[1], fence)
-local floor = math.max(fence, now - RETENTION)
-if candidate <= floor then
-  return {'stale', digits(now), digits(floor)}
-end
-local limit = math.max(fence, now) + BOUND
-if last > limit then
-  return {'refused', digits(now), digits(limit)}
-end
-local ends
-if readers_end > 0 then
-  ends = live(found[2])
-end
-local left = redis.call('PTTL', LOCK)
-local is_writers = value and value:sub(1, 41) == ARGV[5] .. ':'
-if not ends and not is_writers then
-  if left == -2 then
-    return {'not-ours', digits(now), 'free', '', '-1'}
-  end
-  local state, text = public(value)
-  return {'not-ours', digits(now), state, text, digits(left)}
-end
-
--- Each step is harmless without the next, and the lock is the writer's until the last one. The floor of readers is the fence so far,
--- since the writer has raised it.
-local lasts = math.max(now + tonumber(ARGV[2]) * 1000, ends or now + (left + 1) * 1000)
-local ms = digits(math.ceil((math.max(last, now) + RETENTION - now) / 1000))
-if not put(FENCE, digits(last), ms, not fence_text) then
-  return refusal or broken(FENCE)
-end
-fence_text = digits(last)
-local entry = digits(lasts) .. ' ' .. digits(candidate) .. ' ' .. holder
-if lasts > readers_end and ends and not mark(lasts, false) then
-  return refusal
-end
-if not record(last, math.max(lasts, readers_end), false, owner, entry) then
-  return refusal
-end
-if is_writers then
-  if not mark(lasts, false) then
-    return refusal
-  end
-  readers_end = lasts
+local refused = swap(ARGV[5])
+if refused then
+  return refused
 end
 
 -- shared: tell

@@ -32,6 +32,8 @@ local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED)
 
 -- shared: version
 
+-- shared: put
+
 -- shared: queue
 
 -- shared: readers

@@ -50,6 +50,8 @@ local now = time[1] * 1000000 + time[2]
 
 -- shared: tell
 
+-- shared: put
+
 -- shared: queue
 
 -- shared: handed

@@ -24,6 +24,7 @@ import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.OwnerToken;
@@ -127,9 +128,15 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.MEMBER_ACQUIRE, bulks("yes", "123"));
         assertThat(answer(node(settings(true)).acquire(ballot(NAME), SET))).isEqualTo(new NodeReply.Yes(life(), 123));
         List<String> sent = last(LuaScript.MEMBER_ACQUIRE);
-        assertThat(sent.subList(0, 4))
-                .containsExactly(LOCK, KeyLayout.fence(LOCK), KeyLayout.watchers(LOCK), KeyLayout.marker(""));
-        assertThat(sent.subList(4, 11))
+        assertThat(sent.subList(0, 6))
+                .containsExactly(
+                        LOCK,
+                        KeyLayout.fence(LOCK),
+                        KeyLayout.watchers(LOCK),
+                        KeyLayout.marker(""),
+                        KeyLayout.readWatchers(LOCK),
+                        KeyLayout.readers(LOCK));
+        assertThat(sent.subList(6, 13))
                 .containsExactly(
                         owner.hex() + ":5000:host/1/x",
                         "30000",
@@ -138,13 +145,90 @@ final class MemberExchangesTest extends NodeExchanges {
                         "60000000",
                         Long.toString(SET.boundMicros()),
                         "0");
-        assertThat(sent.subList(12, 17))
+        assertThat(sent.subList(14, 19))
                 .containsExactly(
-                        Long.toString(SET.estimateMicros()),
+                        "0",
                         "set",
                         Long.toString(SET.estimateMicros()),
                         Long.toString(SET.quarantineMicros()),
                         "durable");
+    }
+
+    @Test
+    void aReaderOfAMemberHasScriptsOfItsOwn() throws Exception {
+        LockName reads = NAME.asRead();
+        RedisNode node = node(settings(true));
+        assertThat(node.keepsReaders()).isTrue();
+        says(LuaScript.MEMBER_READ_ACQUIRE, bulks("yes", "123"));
+        Ballot proposed = new Ballot(request(reads), 5_000, 1, 0, Ballot.HOLDERS);
+        assertThat(answer(node.acquire(proposed, SET))).isEqualTo(new NodeReply.Yes(life(), 123));
+        List<String> sent = last(LuaScript.MEMBER_READ_ACQUIRE);
+        assertThat(sent.subList(0, 7))
+                .containsExactly(
+                        LOCK,
+                        KeyLayout.fence(LOCK),
+                        KeyLayout.watchers(LOCK),
+                        KeyLayout.marker(""),
+                        KeyLayout.readWatchers(LOCK),
+                        KeyLayout.readers(LOCK),
+                        owner.hex() + ":5000:host/1/x");
+        assertThat(sent.get(14)).as("its place").isEqualTo("1");
+        assertThat(sent.get(18)).isEqualTo("durable");
+        says(LuaScript.MEMBER_READ_RELEASE, bulks("released", "woken"));
+        assertThat(release(node, reads)).isEqualTo(new ReleaseReply.Released(List.of(), true));
+        assertThat(last(LuaScript.MEMBER_READ_RELEASE).subList(0, 7))
+                .containsExactly(
+                        LOCK,
+                        KeyLayout.fence(LOCK),
+                        KeyLayout.watchers(LOCK),
+                        KeyLayout.readWatchers(LOCK),
+                        KeyLayout.readers(LOCK),
+                        owner.hex(),
+                        "77");
+        says(LuaScript.MEMBER_READ_RELEASE, bulks("broken", "123", "k", "string"));
+        assertThat(release(node, reads))
+                .isInstanceOfSatisfying(
+                        ReleaseReply.Failed.class,
+                        failed -> assertThat(failed.error()).hasMessageContaining("k"));
+    }
+
+    @Test
+    void aReaderOfAMemberTakesThePlaceOfItsWriter() throws Exception {
+        says(LuaScript.MEMBER_READ_DOWNGRADE, bulks("not-ours", "123", "free", "", "-1"));
+        Ballot proposed = new Ballot(request(NAME.asRead()), 5_000, 3);
+        OwnerToken writer = OwnerToken.draw(runtime);
+        assertThat(answer(node(settings(true)).downgrade(proposed, writer, SET)))
+                .isEqualTo(new NodeReply.Held(null, false, life(), 123));
+        assertThat(last(LuaScript.MEMBER_READ_DOWNGRADE))
+                .containsExactly(
+                        LOCK,
+                        KeyLayout.fence(LOCK),
+                        KeyLayout.marker(""),
+                        KeyLayout.readers(LOCK),
+                        owner.hex() + ":5000:host/1/x",
+                        "30000",
+                        "5000",
+                        "5002",
+                        writer.hex(),
+                        "60000000",
+                        Long.toString(SET.boundMicros()),
+                        "set",
+                        Long.toString(SET.estimateMicros()),
+                        Long.toString(SET.quarantineMicros()),
+                        "durable");
+    }
+
+    /** A waiter without a place comes at the time of its request; a place is the same at all members. */
+    @Test
+    void aWaiterStandsAtItsPlace() throws Exception {
+        says(LuaScript.MEMBER_ACQUIRE, bulks("held", "123", "lock", "1:host/2/y", "900"));
+        RedisNode node = node(settings(true));
+        AcquireRequest waiting = request(NAME).waiting(TimeUnit.SECONDS.toNanos(10));
+        for (long place : List.of(0L, 4_321L)) {
+            answer(node.acquire(new Ballot(waiting, 5_000, 3, 0, place), SET));
+            assertThat(last(LuaScript.MEMBER_ACQUIRE).get(14))
+                    .isEqualTo(Long.toString(place == 0 ? SET.estimateMicros() : place));
+        }
     }
 
     /** Its round must not wait for a subscription, so the next request of the client asks for wake-ups. */
@@ -154,7 +238,7 @@ final class MemberExchangesTest extends NodeExchanges {
         RedisNode node = node(settings(true));
         Ballot waiting = new Ballot(request(NAME).waiting(TimeUnit.SECONDS.toNanos(10)), 5_000, 3);
         answer(node.acquire(waiting, SET));
-        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(0).get(10)).isEqualTo("0");
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(0).get(12)).isEqualTo("0");
         until("it listens", () -> server.channels().size() == 1);
         until("it is watched", () -> {
             try {
@@ -162,7 +246,7 @@ final class MemberExchangesTest extends NodeExchanges {
             } catch (Exception e) {
                 throw new AssertionError(e);
             }
-            return last(LuaScript.MEMBER_ACQUIRE).get(10).equals("15000");
+            return last(LuaScript.MEMBER_ACQUIRE).get(12).equals("15000");
         });
         int before = ran(LuaScript.MEMBER_ACQUIRE).size();
         answer(node.acquire(waiting, SET));
@@ -182,16 +266,18 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.MEMBER_RELEASE, bulks("released"));
         assertThat(release(node(settings(true)), NAME)).isInstanceOf(ReleaseReply.Released.class);
         List<String> sent = last(LuaScript.MEMBER_RELEASE);
-        assertThat(sent.subList(0, 7))
+        assertThat(sent.subList(0, 9))
                 .containsExactly(
                         LOCK,
                         KeyLayout.fence(LOCK),
                         KeyLayout.watchers(LOCK),
+                        KeyLayout.readWatchers(LOCK),
+                        KeyLayout.readers(LOCK),
                         owner.hex(),
                         "77",
                         "60000000",
                         "7500000");
-        assertThat(sent.subList(8, 10)).containsExactly("3000000", "leave");
+        assertThat(sent.subList(10, 12)).containsExactly("3000000", "leave");
     }
 
     /** A Cluster as a member: each slot has its own life. */

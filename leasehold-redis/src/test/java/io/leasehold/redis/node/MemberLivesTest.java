@@ -60,7 +60,7 @@ final class MemberLivesTest extends NodeExchanges {
     }
 
     private String lifeAsked() {
-        return last(LuaScript.MEMBER_ACQUIRE_MANY).get(5);
+        return last(LuaScript.MEMBER_ACQUIRE_MANY).get(6);
     }
 
     /** Restarts the server: its connections end, and it reports another run id on new ones. */
@@ -86,6 +86,7 @@ final class MemberLivesTest extends NodeExchanges {
                         KeyLayout.marker(),
                         LOCK,
                         KeyLayout.fence(LOCK),
+                        KeyLayout.readWatchers(LOCK),
                         "set",
                         "3000",
                         life().id(),
@@ -101,7 +102,7 @@ final class MemberLivesTest extends NodeExchanges {
         says(LuaScript.MEMBER_RELEASE_MANY, "*2\r\n" + bulk("released") + ":1\r\n");
         assertThat(release(member(), NAME)).isInstanceOf(ReleaseReply.Released.class);
         assertThat(last(LuaScript.MEMBER_RELEASE_MANY))
-                .containsExactly(LOCK, KeyLayout.watchers(LOCK), owner.hex() + ":77:");
+                .containsExactly(LOCK, KeyLayout.watchers(LOCK), KeyLayout.readWatchers(LOCK), owner.hex() + ":77:");
         assertThat(ran(LuaScript.MEMBER_RELEASE)).isEmpty();
     }
 
@@ -109,7 +110,7 @@ final class MemberLivesTest extends NodeExchanges {
     void whatTheCommonCaseDoesNotDecideTheWholeScriptDoes() throws Exception {
         says(LuaScript.MEMBER_ACQUIRE, bulks("unborn", "123", "nonce"));
         assertThat(answer(ask(member(), NAME))).isEqualTo(new NodeReply.Unborn("nonce", life(), 123));
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(16)).isEqualTo(life().id());
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(18)).isEqualTo(life().id());
         says(LuaScript.MEMBER_ACQUIRE, "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
         assertThat(answer(ask(member(), NAME)))
                 .isInstanceOfSatisfying(
@@ -129,7 +130,7 @@ final class MemberLivesTest extends NodeExchanges {
         });
         assertThat(answer(ask(member(), NAME))).isEqualTo(new NodeReply.Yes(life(), 17_000_005));
         assertThat(sent.get(1)).isEqualTo(LuaScript.MEMBER_ACQUIRE_MANY.text());
-        assertThat(sent.get(8)).isEqualTo(life().id());
+        assertThat(sent.get(9)).isEqualTo(life().id());
     }
 
     // ---- what the first answer said
@@ -164,7 +165,7 @@ final class MemberLivesTest extends NodeExchanges {
         assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(before + 1);
         assertThat(last(LuaScript.MEMBER_ACQUIRE))
                 .startsWith(KeyLayout.standard().lock(OTHER));
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(10)).isEqualTo("15000");
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(12)).isEqualTo("15000");
     }
 
     private void untilItListens(RedisNode member) throws Exception {
@@ -407,8 +408,8 @@ final class MemberLivesTest extends NodeExchanges {
         assertThat(answer(all.get(2))).as("requested alone").isEqualTo(new NodeReply.Stale(9, life(), 123));
         assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(1);
         List<String> sent = last(LuaScript.MEMBER_ACQUIRE_MANY);
-        assertThat(sent).hasSize(1 + 3 * 2 + 3 + 3 * 4).startsWith(KeyLayout.marker(), LOCK);
-        assertThat(sent.subList(7, 10)).containsExactly("set", "3000", life().id());
+        assertThat(sent).hasSize(1 + 3 * 3 + 3 + 3 * 4).startsWith(KeyLayout.marker(), LOCK);
+        assertThat(sent.subList(10, 13)).containsExactly("set", "3000", life().id());
         assertThat(last(LuaScript.MEMBER_ACQUIRE))
                 .startsWith(KeyLayout.standard().lock(THREE[2]));
     }
@@ -421,7 +422,7 @@ final class MemberLivesTest extends NodeExchanges {
             assertThat(answer(each)).isEqualTo(new NodeReply.Yes(life(), 17_000_005));
         }
         assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY))
-                .extracting(sent -> sent.get(3))
+                .extracting(sent -> sent.get(4))
                 .containsExactlyInAnyOrder("set", "other", "set");
     }
 

@@ -9,6 +9,7 @@ import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.ReaderReplies;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -73,10 +74,12 @@ final class MemberPlacesTest extends NodeExchanges {
         };
         Requests requests = new Requests(topology, where.errors(), runtime);
         NodeSettings settings = settings(true);
+        ReplyDecoder decoder = new ReplyDecoder(where.errors());
         member = new MemberVerbs(
                 requests,
                 new WaitAcks(requests, where.errors(), settings),
-                new ReplyDecoder(where.errors()),
+                decoder,
+                new ReaderReplies(decoder, where.errors()),
                 settings,
                 topology,
                 wakeUps,
@@ -107,7 +110,7 @@ final class MemberPlacesTest extends NodeExchanges {
      */
     private String placeIsKept() throws Exception {
         ends(OwnerToken.draw(runtime), ReleaseRequest.Kind.RELEASE);
-        return last(LuaScript.MEMBER_RELEASE).get(9);
+        return last(LuaScript.MEMBER_RELEASE).get(11);
     }
 
     // ---- the place
@@ -117,7 +120,7 @@ final class MemberPlacesTest extends NodeExchanges {
         assertThat(asks(owner, QUEUED)).isInstanceOf(NodeReply.Held.class);
         assertThat(placeIsKept()).isEqualTo("stay");
         ends(owner, ReleaseRequest.Kind.RELEASE);
-        assertThat(last(LuaScript.MEMBER_RELEASE).get(9))
+        assertThat(last(LuaScript.MEMBER_RELEASE).get(11))
                 .as("the last has left")
                 .isEqualTo("leave");
         assertThat(placeIsKept()).isEqualTo("leave");
@@ -176,11 +179,11 @@ final class MemberPlacesTest extends NodeExchanges {
     void anAttemptThatGoesOnKeepsItsPlace() throws Exception {
         asks(owner, QUEUED);
         ends(owner, ReleaseRequest.Kind.SUPERSEDED);
-        assertThat(last(LuaScript.MEMBER_RELEASE).get(9)).isEqualTo("stay");
+        assertThat(last(LuaScript.MEMBER_RELEASE).get(11)).isEqualTo("stay");
         assertThat(placeIsKept()).as("its next owner token has not asked yet").isEqualTo("stay");
         asks(other, QUEUED);
         ends(other, ReleaseRequest.Kind.RELEASE);
-        assertThat(last(LuaScript.MEMBER_RELEASE).get(9))
+        assertThat(last(LuaScript.MEMBER_RELEASE).get(11))
                 .as("the one before it is forgotten")
                 .isEqualTo("leave");
     }
@@ -209,6 +212,23 @@ final class MemberPlacesTest extends NodeExchanges {
         assertThat(woken).as("no client is left").hasSize(1);
     }
 
+    /** Those that are woken may be other readers, which share the lock with those of this client. */
+    @Test
+    void whoEndsAReaderWakesTheReadersOfItsOwnClient() throws Exception {
+        LockName reads = NAME.asRead();
+        says(LuaScript.MEMBER_READ_ACQUIRE, QUEUED);
+        AcquireRequest waiting = AcquireRequest.exclusive(
+                        List.of(reads), owner, "host/1/x", TimeUnit.SECONDS.toNanos(30), LIMIT_NANOS)
+                .waiting(RECHECK_NANOS);
+        asks(waiting);
+        says(LuaScript.MEMBER_READ_RELEASE, bulks("released", "woken"));
+        ReleaseRequest ends = new ReleaseRequest(List.of(reads), other, 77, ReleaseRequest.Kind.RELEASE, LIMIT_NANOS);
+        answer(member.release(ends));
+        assertThat(last(LuaScript.MEMBER_READ_RELEASE).get(11)).isEqualTo("stay");
+        assertThat(woken).containsExactly(reads);
+        assertThat(placeIsKept()).as("of a writer").isEqualTo("leave");
+    }
+
     /** The release was called before the attempt began, but ran after its request: the member no longer watches it. */
     @Test
     void anAttemptWhosePlaceAnEarlierReleaseRemovesIsWoken() throws Exception {
@@ -221,7 +241,7 @@ final class MemberPlacesTest extends NodeExchanges {
                 return bulks("not-ours");
             });
             ends(owner, kind);
-            assertThat(last(LuaScript.MEMBER_RELEASE).get(9)).isEqualTo("leave");
+            assertThat(last(LuaScript.MEMBER_RELEASE).get(11)).isEqualTo("leave");
             assertThat(woken).as(kind.toString()).containsExactly(NAME);
             assertThat(answer(next.get(0))).isInstanceOf(NodeReply.Held.class);
             says(LuaScript.MEMBER_RELEASE, bulks("not-ours"));
@@ -235,7 +255,7 @@ final class MemberPlacesTest extends NodeExchanges {
     void whoListensIsWatchedWithTheFirstQuestion() throws Exception {
         asks(owner, QUEUED);
         assertThat(ran(LuaScript.MEMBER_ACQUIRE)).hasSize(1);
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(10)).isEqualTo("15000");
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(12)).isEqualTo("15000");
         assertThat(started).isEmpty();
     }
 
@@ -248,8 +268,8 @@ final class MemberPlacesTest extends NodeExchanges {
         liveOnceStarted = true;
         assertThat(asks(owner, HELD)).isInstanceOf(NodeReply.Held.class);
         assertThat(ran(LuaScript.MEMBER_ACQUIRE)).hasSize(3);
-        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(1).get(10)).isEqualTo("0");
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(10)).isEqualTo("15000");
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(1).get(12)).isEqualTo("0");
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(12)).isEqualTo("15000");
     }
 
     @Test

@@ -64,8 +64,8 @@ abstract class NodeExchanges {
         scripts.put(LuaScript.ACQUIRE_MANY.sha1(), command -> declined(bulk("1") + bulk("1"), 2, command, 3));
         scripts.put(LuaScript.RELEASE_MANY.sha1(), command -> declined(bulk("released"), 1, command, 2));
         // The marker comes before the keys of the calls.
-        scripts.put(LuaScript.MEMBER_ACQUIRE_MANY.sha1(), command -> declined(bulk("1") + bulk("1"), 2, command, 2));
-        scripts.put(LuaScript.MEMBER_RELEASE_MANY.sha1(), command -> declined(bulk("released"), 1, command, 2));
+        scripts.put(LuaScript.MEMBER_ACQUIRE_MANY.sha1(), command -> declined(bulk("1") + bulk("1"), 2, command, 3));
+        scripts.put(LuaScript.MEMBER_RELEASE_MANY.sha1(), command -> declined(bulk("released"), 1, command, 3));
         where = Deployment.parse(StoreUri.parse("redis://" + server.address()));
         topology = Topologies.of(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime);
         answer(topology.open());

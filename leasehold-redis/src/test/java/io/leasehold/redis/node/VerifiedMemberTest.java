@@ -155,6 +155,26 @@ final class VerifiedMemberTest {
     }
 
     @Test
+    void aReaderOfALifeThatWasNotLookedAtDoesNotTakeThePlaceOfAWriter() {
+        VerifiedMember member = durable(KEPT);
+        counts(member.downgrade(BALLOT, OWNER, DURABLE).join());
+        reply = yes(NEXT);
+        fails(
+                member.downgrade(BALLOT, OWNER, DURABLE).join(),
+                FailureKind.UNKNOWN,
+                StoreUnavailableException.class,
+                "is being read before its vote counts");
+        found(NEXT, LOSSY);
+        calls.clear();
+        fails(
+                member.downgrade(BALLOT, OWNER, DURABLE).join(),
+                FailureKind.NO_EFFECT,
+                UnsafeStoreException.class,
+                "is declared durable=true, but");
+        assertThat(calls).as("its life alone is requested").containsExactly("probe");
+    }
+
+    @Test
     void aLifeIsHeardOfByEachAnswer() {
         VerifiedMember member = durable(KEPT);
         reply = new NodeReply.Held(null, false, NEXT, 9);
@@ -409,7 +429,8 @@ final class VerifiedMemberTest {
         for (Method method : LockNode.class.getMethods()) {
             boolean own = method.getName().equals("probe")
                     || (method.getName().equals("acquire") && method.getParameterCount() == 2)
-                    || (method.getName().equals("resume") && method.getParameterCount() == 4);
+                    || (method.getName().equals("resume") && method.getParameterCount() == 4)
+                    || (method.getName().equals("downgrade") && method.getParameterCount() == 3);
             if (own) {
                 continue;
             }

@@ -118,7 +118,8 @@ class KeyLayoutTest {
                     KeyLayout.queued(lock),
                     KeyLayout.behind(lock),
                     KeyLayout.wanted(lock),
-                    KeyLayout.watchers(lock))) {
+                    KeyLayout.watchers(lock),
+                    KeyLayout.readWatchers(lock))) {
                 assertThat(layout.lockBeside(side)).as(side).isEqualTo(lock);
                 assertThat(layout.lockBeside(side + "x")).isNull();
             }

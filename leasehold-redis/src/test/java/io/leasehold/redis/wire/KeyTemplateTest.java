@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class KeyTemplateTest {
 
     private static final List<UnaryOperator<String>> SIDE_KEYS =
-            List.of(KeyLayout::fence, KeyLayout::queued, KeyLayout::watchers);
+            List.of(KeyLayout::fence, KeyLayout::queued, KeyLayout::watchers, KeyLayout::readWatchers);
 
     @ParameterizedTest
     @CsvSource({
@@ -52,6 +52,7 @@ class KeyTemplateTest {
     @CsvSource({
         "*, {x}:fence,    side key",
         "*, {x}:watchers, side key",
+        "*, {x}:read-watchers, side key",
         "*, a{b}c:queued, side key",
         "*, {x}:y:queued, side key",
         "*, {x},          those of the key \"x\"",

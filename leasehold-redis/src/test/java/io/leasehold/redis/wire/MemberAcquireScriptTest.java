@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -29,15 +32,25 @@ final class MemberAcquireScriptTest {
     private final String lock = KeyLayout.standard().lock(LockName.exactly("order:1"));
     private final String fence = KeyLayout.fence(lock);
     private final String watchers = KeyLayout.watchers(lock);
+    private final String readWatchers = KeyLayout.readWatchers(lock);
     private String configuration = "set";
     private long estimate = 1_000;
+    private long order = 1_000;
     private long quarantine;
     private long place;
     private int reserve = 1;
     private String life = "volatile";
+    private StatefulRedisPubSubConnection<String, String> listener;
 
     private RedisCommands<String, String> redis() {
         return SERVER.redis();
+    }
+
+    @AfterEach
+    void stop() {
+        if (listener != null) {
+            listener.close();
+        }
     }
 
     @BeforeEach
@@ -62,7 +75,7 @@ final class MemberAcquireScriptTest {
     }
 
     private String[] keys() {
-        return new String[] {lock, fence, watchers, KeyLayout.marker()};
+        return new String[] {lock, fence, watchers, KeyLayout.marker(), readWatchers, KeyLayout.readers(lock)};
     }
 
     private String[] arguments(String owner, long candidate) {
@@ -75,7 +88,7 @@ final class MemberAcquireScriptTest {
             Long.toString(BOUND),
             Long.toString(place),
             CHANNEL,
-            Long.toString(estimate),
+            Long.toString(order),
             configuration,
             Long.toString(estimate),
             Long.toString(quarantine),
@@ -84,8 +97,12 @@ final class MemberAcquireScriptTest {
     }
 
     private void watches(String channel, long untilMicros) {
-        redis().zadd(watchers, 500, "q" + channel);
-        redis().zadd(watchers, (double) -untilMicros, "a" + channel);
+        watches(watchers, 500, channel, untilMicros);
+    }
+
+    private void watches(String set, long its, String channel, long untilMicros) {
+        redis().zadd(set, its, "q" + channel);
+        redis().zadd(set, (double) -untilMicros, "a" + channel);
     }
 
     private List<String> watching() {
@@ -209,7 +226,7 @@ final class MemberAcquireScriptTest {
     }
 
     @Test
-    void aClientKeepsThePlaceOfItsFirstBallotAndTheDeadLeave() {
+    void aClientHasThePlaceOfItsLastRequestAndTheDeadLeave() {
         acquire(ALICE, now());
         watches("dead", now() - SECOND);
         watches(OTHER, now() + 600 * SECOND);
@@ -219,11 +236,77 @@ final class MemberAcquireScriptTest {
         assertThat(acquire(BOB, now() + SECOND)).startsWith("queued");
         assertThat(watching()).containsExactlyInAnyOrder("q" + OTHER, "a" + OTHER, "q" + CHANNEL, "a" + CHANNEL);
         Double until = redis().zscore(watchers, "a" + CHANNEL);
-        estimate += 7;
+        order += 7;
         assertThat(acquire(BOB, now() + 2 * SECOND)).startsWith("queued");
-        assertThat(redis().zscore(watchers, "q" + CHANNEL)).isEqualTo(1_000);
+        assertThat(redis().zscore(watchers, "q" + CHANNEL)).isEqualTo(1_007);
         assertThat(redis().zscore(watchers, "a" + CHANNEL)).isLessThan(until);
         assertThat(redis().pttl(watchers)).as("the longest place").isGreaterThan(300_000);
+    }
+
+    /** Both kinds would starve each other, or readers in turn a writer, without the comparison of places. */
+    @Test
+    void aReaderThatWaitsKeepsOutWritersWithALaterPlace() {
+        listener = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(OTHER);
+        watches(readWatchers, 2_000, OTHER, now() + 600 * SECOND);
+        for (long later : List.of(0L, 2_001L)) {
+            order = later;
+            assertThat(acquire(ALICE, now()))
+                    .as("place %d", later)
+                    .hasSize(5)
+                    .startsWith("held")
+                    .contains("ahead");
+        }
+        assertThat(redis().exists(lock, fence, watchers)).as("it did not wait").isZero();
+        place = 60_000;
+        assertThat(acquire(ALICE, now())).startsWith("queued").contains("ahead");
+        assertThat(watching()).containsExactlyInAnyOrder("q" + CHANNEL, "a" + CHANNEL);
+        order = 2_000;
+        assertThat(acquire(ALICE, now())).as("an equal place").startsWith("yes");
+        assertThat(watching()).as("a grant ends the wait").isEmpty();
+        assertThat(redis().get(lock)).startsWith(ALICE);
+        assertThat(redis().pttl(lock)).isBetween(20_000L, 30_000L);
+        assertThat(redis().get(fence)).isEqualTo(redis().get(lock).split(":")[1]);
+        redis().del(lock);
+        order = 1;
+        place = 0;
+        assertThat(acquire(BOB, now() + SECOND))
+                .as("it holds the lock elsewhere")
+                .startsWith("yes");
+    }
+
+    /** It was killed, or its connection is gone. */
+    @Test
+    void aReaderThatCannotBeReachedKeepsOutNobody() {
+        watches(readWatchers, 2_000, OTHER, now() + 600 * SECOND);
+        watches(readWatchers, 2_001, OTHER + "2", now() + 600 * SECOND);
+        order = 0;
+        assertThat(acquire(ALICE, now())).startsWith("yes");
+        assertThat(redis().exists(readWatchers)).isZero();
+    }
+
+    @Test
+    void aReaderThatIsDeadKeepsOutNobody() {
+        watches(readWatchers, 2_000, OTHER, now() - SECOND);
+        order = 0;
+        assertThat(acquire(ALICE, now())).startsWith("yes");
+        assertThat(redis().exists(readWatchers)).isZero();
+    }
+
+    @Test
+    void aForeignKeyOfReadersThatWaitKeepsOutNobody() {
+        redis().set(readWatchers, "a string");
+        order = 0;
+        assertThat(acquire(ALICE, now())).startsWith("yes");
+        assertThat(redis().get(readWatchers)).isEqualTo("a string");
+    }
+
+    @Test
+    void aRaisedFenceThatIsForeignIsNotOverwrittenForAWaitingReader() {
+        watches(readWatchers, 2_000, OTHER, now() + 600 * SECOND);
+        redis().lpush(fence, "x");
+        assertThat(acquire(ALICE, now())).startsWith("broken").endsWith(fence, "list");
+        assertThat(redis().exists(lock)).isZero();
     }
 
     @Test

@@ -56,7 +56,7 @@ final class MemberManyScriptsTest {
         List<String> keys = new ArrayList<>(List.of(KeyLayout.marker()));
         List<String> arguments = new ArrayList<>(List.of(configuration, Long.toString(BOUND), life));
         for (ScriptBench lock : locks) {
-            keys.addAll(List.of(lock.lock, lock.fence));
+            keys.addAll(List.of(lock.lock, lock.fence, readWatchers(lock)));
             arguments.addAll(List.of(
                     owner + ":" + candidate + ":host/1/x",
                     "30000",
@@ -73,11 +73,15 @@ final class MemberManyScriptsTest {
         return KeyLayout.watchers(lock.lock);
     }
 
+    private static String readWatchers(ScriptBench lock) {
+        return KeyLayout.readWatchers(lock.lock);
+    }
+
     private static List<Object> release(String owner, long ballot, ScriptBench... locks) {
         List<String> keys = new ArrayList<>();
         List<String> arguments = new ArrayList<>();
         for (ScriptBench lock : locks) {
-            keys.addAll(List.of(lock.lock, watchers(lock)));
+            keys.addAll(List.of(lock.lock, watchers(lock), readWatchers(lock)));
             arguments.add(owner + ":" + ballot + ":");
         }
         List<Object> reply = eval(LuaScript.MEMBER_RELEASE_MANY, keys, arguments);
@@ -259,6 +263,18 @@ final class MemberManyScriptsTest {
                 .containsExactly(0L);
     }
 
+    /** A reader that waits may come before the caller; the whole script compares their places. */
+    @Test
+    void aLockThatReadersWantIsLeftToTheWholeScript() {
+        long candidate = one.now();
+        redis().zadd(readWatchers(two), 500, "qlock:wake:other");
+        assertThat(acquire(ALICE, candidate, one, two, three)).containsExactly(1L, 0L, 1L);
+        assertThat(redis().exists(two.lock, two.fence)).isZero();
+        redis().zadd(readWatchers(three), 500, "qlock:wake:other");
+        assertThat(release(ALICE, candidate, one, three)).containsExactly(1L, 0L);
+        assertThat(redis().exists(three.lock)).isOne();
+    }
+
     /** Each lock has its own owner, token, ttl and birth: none gets those of another. */
     @Test
     void eachLockHasTheArgumentsOfItsOwnCaller() {
@@ -270,7 +286,7 @@ final class MemberManyScriptsTest {
         List<String> keys = new ArrayList<>(List.of(KeyLayout.marker()));
         List<String> arguments = new ArrayList<>(List.of(SET, Long.toString(BOUND), life));
         for (int i = 0; i < 3; i++) {
-            keys.addAll(List.of(locks.get(i).lock, locks.get(i).fence));
+            keys.addAll(List.of(locks.get(i).lock, locks.get(i).fence, readWatchers(locks.get(i))));
             arguments.addAll(List.of(
                     owners.get(i) + ":" + (now + i) + ":host/" + i + "/x",
                     ttls.get(i),
@@ -290,7 +306,16 @@ final class MemberManyScriptsTest {
         }
         List<Object> released = eval(
                 LuaScript.MEMBER_RELEASE_MANY,
-                List.of(one.lock, watchers(one), two.lock, watchers(two), three.lock, watchers(three)),
+                List.of(
+                        one.lock,
+                        watchers(one),
+                        readWatchers(one),
+                        two.lock,
+                        watchers(two),
+                        readWatchers(two),
+                        three.lock,
+                        watchers(three),
+                        readWatchers(three)),
                 List.of(ALICE + ":" + now + ":", ALICE + ":" + now + ":", owners.get(2) + ":" + (now + 2) + ":"));
         assertThat(released.subList(1, 4)).containsExactly(1L, 0L, 1L);
         assertThat(redis().get(two.lock)).startsWith(BOB);

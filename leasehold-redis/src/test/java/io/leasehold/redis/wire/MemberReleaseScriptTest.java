@@ -25,6 +25,7 @@ final class MemberReleaseScriptTest {
     private final String lock = KeyLayout.standard().lock(LockName.exactly("order:1"));
     private final String fence = KeyLayout.fence(lock);
     private final String watchers = KeyLayout.watchers(lock);
+    private final String[] keys = {lock, fence, watchers, KeyLayout.readWatchers(lock), KeyLayout.readers(lock)};
 
     private static long now() {
         List<String> time = SERVER.redis().time();
@@ -36,7 +37,7 @@ final class MemberReleaseScriptTest {
                 .eval(
                         LuaScript.MEMBER_RELEASE.text(),
                         ScriptOutputType.MULTI,
-                        new String[] {lock, fence, watchers},
+                        keys,
                         OWNER,
                         "5",
                         Long.toString(60 * SECOND),
@@ -105,7 +106,7 @@ final class MemberReleaseScriptTest {
                 .eval(
                         LuaScript.MEMBER_RELEASE.text(),
                         ScriptOutputType.MULTI,
-                        new String[] {lock, fence, watchers},
+                        keys,
                         OWNER,
                         Long.toString(now()),
                         Long.toString(60 * SECOND),

@@ -124,9 +124,10 @@ class MissingRightTest {
                         "acquire_all.lua",
                         "resume.lua",
                         "member_acquire.lua",
+                        "member_read_acquire.lua",
                         "plain_acquire.lua",
                         "read_acquire.lua",
                         "permits_acquire.lua");
-        assertThat(LuaScript.all()).hasSize(39);
+        assertThat(LuaScript.all()).hasSize(42);
     }
 }

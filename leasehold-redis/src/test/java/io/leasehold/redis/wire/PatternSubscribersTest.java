@@ -125,7 +125,9 @@ class PatternSubscribersTest {
                 .eval(
                         LuaScript.MEMBER_RELEASE.text(),
                         ScriptOutputType.MULTI,
-                        new String[] {bench.lock, bench.fence, watchers},
+                        new String[] {
+                            bench.lock, bench.fence, watchers, KeyLayout.readWatchers(bench.lock), bench.readers
+                        },
                         BOB,
                         "0",
                         Long.toString(60 * SECOND),

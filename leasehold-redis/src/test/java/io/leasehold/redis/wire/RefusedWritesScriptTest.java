@@ -124,7 +124,13 @@ class RefusedWritesScriptTest {
         return redis().eval(
                         LuaScript.MEMBER_RELEASE.text(),
                         ScriptOutputType.MULTI,
-                        new String[] {bench.lock, bench.fence, KeyLayout.watchers(bench.lock)},
+                        new String[] {
+                            bench.lock,
+                            bench.fence,
+                            KeyLayout.watchers(bench.lock),
+                            KeyLayout.readWatchers(bench.lock),
+                            bench.readers
+                        },
                         owner,
                         Long.toString(ballot),
                         Long.toString(60 * SECOND),

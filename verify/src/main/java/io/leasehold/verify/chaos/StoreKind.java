@@ -35,8 +35,7 @@ public enum StoreKind {
     /** Whether clients can have leases of this kind. */
     boolean keeps(LeaseKind kind) {
         return switch (kind) {
-            case LOCKS, PERMITS -> true;
-            case READERS -> this != REDLOCK;
+            case LOCKS, PERMITS, READERS -> true;
             case TICKETS -> this != ZK;
         };
     }

@@ -229,6 +229,26 @@ public final class JointHunt {
         }
     }
 
+    /** The readers of a lock at a server that is a member of a set. */
+    public static final class OfMemberReaders implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfMemberReaders() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.redis.wire.MemberReadScriptsTest",
+                            "io.leasehold.redis.wire.MemberWakeScriptsTest",
+                            "io.leasehold.redis.wire.MemberAcquireScriptTest",
+                            "io.leasehold.redis.wire.MemberManyScriptsTest",
+                            "io.leasehold.redis.node.MemberPlacesTest",
+                            "io.leasehold.redis.node.VerifiedMemberTest",
+                            "io.leasehold.redis.MemberReadersDifferentialTest"))
+                    .get();
+        }
+    }
+
     /** The two tokens of a fenced resource. */
     public static final class OfFencing implements IntFunction<String> {
 

@@ -6,6 +6,7 @@ import java.util.List;
 final class LineVariants {
 
     private static final String QUEUE = "redis/wire/shared/queue.lua";
+    private static final String PUT = "redis/wire/shared/put.lua";
     private static final String SERVE = "redis/wire/shared/serve.lua";
     private static final String JOIN = "redis/wire/shared/join.lua";
     private static final String LEAVE = "redis/wire/shared/behind.lua";
@@ -106,19 +107,19 @@ final class LineVariants {
                 new Variant(
                         "foreign-type-written-over",
                         "a key of another type is overwritten",
-                        QUEUE,
+                        PUT,
                         "option, ms, 'NX')",
                         "option, ms)"),
                 new Variant(
                         "foreign-type-shortened",
                         "a key of another type gets an expiry while memory is full",
-                        QUEUE,
+                        PUT,
                         "if is_new and ",
                         "if false and "),
                 new Variant(
                         "memory-refuses-a-hand-over",
                         "writes that need no memory do not precede those that do",
-                        QUEUE,
+                        PUT,
                         "call('PEXPIRE', key, option == 'PX' and ms or digits(math.max(1, ms - math.floor(now / 1000))))",
                         "call('EXISTS', key)"),
                 new Variant(

@@ -62,7 +62,7 @@ final class MemberVariants {
                         "neighbours-ballot-at-a-member",
                         "all callers of a script get the arguments of the first",
                         ACQUIRES,
-                        "local at = 2 * i",
+                        "local at = (4 * i + 4) / 3",
                         "local at = 4"),
                 new Variant(
                         "neighbours-birth-at-a-member",
@@ -116,8 +116,8 @@ final class MemberVariants {
                         "place-left-behind",
                         "a caller that may be watched asks with the script that leaves its place",
                         CALLS,
-                        "if (again || ballot",
-                        "if (ballot"),
+                        "|| again || ballot",
+                        "|| ballot"),
                 new Variant(
                         "sets-together",
                         "calls with different facts about their sets leave as one script",
@@ -242,7 +242,7 @@ final class MemberVariants {
                         "release-past-the-watchers",
                         "a lock is deleted and no watcher is woken",
                         RELEASES,
-                        "try('EXISTS', KEYS[2 * i]) == 0 and ",
+                        "try('EXISTS', KEYS[3 * i - 1], KEYS[3 * i]) == 0 and ",
                         ""));
     }
 }

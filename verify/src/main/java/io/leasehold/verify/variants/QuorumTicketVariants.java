@@ -150,14 +150,14 @@ final class QuorumTicketVariants {
                 new Variant(
                         "vote-in-quarantine",
                         "a node that may have forgotten a later holder votes",
-                        SCRIPT,
+                        "redis/wire/shared/member.lua",
                         "if young > 0 then",
                         "if false then"),
                 new Variant(
                         "vote-of-another-life",
                         "a node that was restarted votes with the marker of its former life",
-                        SCRIPT,
-                        "if not born or (life ~= ARGV[10] and ARGV[10] ~= 'durable' and life ~= run_id()) then",
+                        "redis/wire/shared/member.lua",
+                        "if not born or (of_life ~= life and life ~= 'durable' and of_life ~= run_id()) then",
                         "if not born then"),
                 new Variant(
                         "back-begins-a-claim",

@@ -122,7 +122,7 @@ final class ReaderVariants {
                 new Variant(
                         "readers-script-grant-moves-no-marker",
                         "a further reader does not extend the lock",
-                        ACQUIRE,
+                        "redis/wire/shared/grant_reader.lua",
                         "  if ends > readers_end then",
                         "  if readers_end == 0 then"),
                 new Variant(
@@ -176,7 +176,7 @@ final class ReaderVariants {
                 new Variant(
                         "readers-script-downgrade-below",
                         "the token of a downgraded lease need not exceed those of the writer",
-                        DOWNGRADE,
+                        "redis/wire/shared/downgrade.lua",
                         "local floor = math.max(fence, now",
                         "local floor = math.max(0, now"),
                 new Variant(

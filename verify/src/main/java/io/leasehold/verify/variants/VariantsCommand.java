@@ -141,6 +141,7 @@ public final class VariantsCommand implements Callable<Integer> {
                     new Suite("redis", PermitVariants.all(), JointHunt.OfPermits.class, false),
                     new Suite("redis", ReaderVariants.all(), JointHunt.OfReaders.class, false),
                     new Suite("redis", QuorumReaderVariants.all(), JointHunt.OfQuorumReaders.class, false),
+                    new Suite("redis", MemberReaderVariants.all(), JointHunt.OfMemberReaders.class, false),
                     new Suite("sql", SqlVariants.all(), SqlHunt.class, false),
                     new Suite("sql", FencingVariants.rows(), JointHunt.OfFencedRows.class, false),
                     new Suite("etcd", QueueVariants.etcd(), QueueHunt.OfEtcd.class, false),
