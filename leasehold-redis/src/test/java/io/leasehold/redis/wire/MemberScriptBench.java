@@ -148,7 +148,7 @@ final class MemberScriptBench {
 
     /** Adds a waiter of this set that counts as alive until this time. */
     void watches(String set, long place, String channel, long untilMicros) {
-        server.redis().zadd(set, place, "q" + channel);
+        server.redis().zadd(set, (double) place, "q" + channel);
         server.redis().zadd(set, (double) -untilMicros, "a" + channel);
     }
 
