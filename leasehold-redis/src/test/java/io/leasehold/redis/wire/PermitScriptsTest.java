@@ -78,6 +78,55 @@ class PermitScriptsTest {
         assertThat(SERVER.redis().pttl(permits.record)).isBetween(50_000L, 68_000L);
     }
 
+    private List<Object> acquireAt(int count, String letter, long candidate) {
+        return permits.acquire(words(count, letter, candidate), "");
+    }
+
+    @Test
+    void aHolderThatAsksAgainFindsItsSlot() {
+        acquire(3, "a");
+        assertThat(acquire(3, "b")).contains("yes", "1");
+        assertThat(acquire(3, "a")).contains("yes", "0");
+        assertThat(tokenOf(0)).isEqualTo(Long.toString(next));
+        assertThat(permits.get("2")).isEqualTo("-");
+    }
+
+    @Test
+    void aBallotForAFreeSlotExceedsTheFenceAndIsNotFarAheadOfTheClock() {
+        acquire(3, "a");
+        assertThat(acquireAt(3, "b", next)).startsWith("stale");
+        assertThat(acquireAt(3, "b", next + 60_000_000)).startsWith("refused");
+        assertThat(permits.get("1")).isEqualTo("-");
+        assertThat(permits.release("a", Long.toString(next))).containsExactly("released");
+        assertThat(acquireAt(3, "a", next)).as("a late copy").startsWith("stale");
+        assertThat(acquireAt(3, "b", next + 1)).contains("yes", "0");
+    }
+
+    @Test
+    void theRecordLastsAsLongAsTheHoldThatEndsLast() {
+        acquire(2, "a");
+        assertThat(permits.renew("a", "200000")).containsExactly(1L);
+        assertThat(acquire(2, "b")).contains("yes", "1");
+        assertThat(SERVER.redis().pttl(permits.record)).isGreaterThan(250_000L);
+    }
+
+    @Test
+    void aReleaseWithTheBallotOfTheGrantFreesEachSlotAndServesTheWaiters() {
+        StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD);
+        several(2, "a", 2, "");
+        assertThat(permits.release("a", Long.toString(next))).containsExactly("released");
+        assertThat(permits.get("0") + permits.get("1")).isEqualTo("--");
+        acquire(2, "a");
+        long granted = next;
+        acquire(2, "b");
+        assertThat(queue(2, "c", HEARD)).startsWith("queued");
+        assertThat(permits.release("a", Long.toString(granted))).containsExactly("released");
+        assertThat(permits.get("0")).startsWith(PermitBench.owner("c"));
+        listener.close();
+    }
+
     @Test
     void theCountOfAnOperatorIsKeptForAYear() {
         acquire(2, "a");

@@ -22,6 +22,12 @@ final class QuorumTicketVariants {
         // Long because it is a table.
         return List.of(
                 new Variant(
+                        "third-release-forgotten",
+                        "the session of an owner token is forgotten while a later end of it is under way",
+                        "quorum/OwnerEnds.java",
+                        "if (end == begun) {",
+                        "if (end <= begun) {"),
+                new Variant(
                         "export-by-a-minority",
                         "a ticket is returned although one node alone has confirmed it",
                         TALLY,

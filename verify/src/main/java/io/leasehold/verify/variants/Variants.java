@@ -43,6 +43,12 @@ final class Variants {
                         "        unconfirmed = true;\n",
                         ""),
                 new Variant(
+                        "retry-with-others",
+                        "a renewal that follows a failed one is sent early with others",
+                        LEASE,
+                        "arm(atNanos, atNanos, actions);",
+                        "arm(atNanos, atNanos - timings.togetherNanos(), actions);"),
+                new Variant(
                         "renewal-after-release",
                         "a renewal may be sent after the release",
                         LEASE,
