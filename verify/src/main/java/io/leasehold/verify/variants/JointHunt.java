@@ -155,6 +155,7 @@ public final class JointHunt {
                             "io.leasehold.quorum.ExportTallyTest",
                             "io.leasehold.quorum.QuorumRoundTicketsTest",
                             "io.leasehold.quorum.QuorumTicketTest",
+                            "io.leasehold.quorum.NodeReleasesTest",
                             "io.leasehold.redis.wire.MemberResumeScriptTest"))
                     .get();
         }
