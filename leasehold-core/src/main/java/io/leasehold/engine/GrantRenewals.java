@@ -80,7 +80,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     /** Returns how much earlier than armed the next renewal may be sent. */
     long leewayNanos(boolean withOthers) {
-        return !armed ? 0 : withOthers ? togetherNanos : grant.settings().timings().batchingNanos();
+        return !armed
+                ? 0
+                : withOthers ? togetherNanos : grant.settings().timings().batchingNanos();
     }
 
     void bindTo(@Nullable Thread thread) {

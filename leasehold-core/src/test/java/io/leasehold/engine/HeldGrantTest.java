@@ -162,11 +162,15 @@ final class HeldGrantTest {
         held();
         runtime.pass(Duration.ofMillis(4_990));
         assertThat(store.renewals()).hasSize(1);
-        assertThat(items(0)).as("the third was granted less than half an interval ago").isEqualTo(2);
+        assertThat(items(0))
+                .as("the third was granted less than half an interval ago")
+                .isEqualTo(2);
         confirm(0);
         runtime.pass(Duration.ofMillis(5_060));
         assertThat(store.renewals()).hasSize(2);
-        assertThat(items(1)).as("the first two were renewed half an interval ago").isEqualTo(3);
+        assertThat(items(1))
+                .as("the first two were renewed half an interval ago")
+                .isEqualTo(3);
         confirm(1);
         runtime.pass(Duration.ofMillis(10_050));
         assertThat(store.renewals()).hasSize(3);
