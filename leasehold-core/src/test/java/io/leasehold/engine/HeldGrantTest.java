@@ -156,7 +156,7 @@ final class HeldGrantTest {
     @Test
     void renewalsThatAreDueWithinHalfAnIntervalShareARequest() {
         held();
-        runtime.pass(Duration.ofMillis(5_000));
+        runtime.pass(Duration.ofSeconds(5));
         held();
         runtime.pass(Duration.ofMillis(60));
         held();
