@@ -382,7 +382,7 @@ final class GrantMachine {
             armConfirmation(nowNanos, actions);
         } else if (timings.renewed() && !(armed && renewingByHand)) {
             // A renewal that the holder requested does not delay the next automatic one.
-            arm(nowNanos + timings.renewalRetryNanos(), actions);
+            arm(nowNanos + timings.renewalRetryNanos(validUntilAtNanos - nowNanos, tries), actions);
         }
         tellIfAtRisk(nowNanos, actions);
     }

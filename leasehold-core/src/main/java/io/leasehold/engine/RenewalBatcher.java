@@ -99,6 +99,20 @@ final class RenewalBatcher {
             all = due;
             due = new ArrayList<>();
         }
+        for (List<Renewable> rest = all; !rest.isEmpty(); ) {
+            // A request has the shortest of their time limits: it must not be far too short for any of them.
+            long limitNanos = 2 * shortestAnswerNanos(rest);
+            sendInBatches(
+                    rest.stream().filter(one -> one.answerNanos() <= limitNanos).toList());
+            rest = rest.stream().filter(one -> one.answerNanos() > limitNanos).toList();
+        }
+    }
+
+    private static long shortestAnswerNanos(List<Renewable> grants) {
+        return grants.stream().mapToLong(Renewable::answerNanos).min().orElseThrow();
+    }
+
+    private void sendInBatches(List<Renewable> all) {
         for (int from = 0; from < all.size(); from += LARGEST_BATCH) {
             send(all.subList(from, Math.min(all.size(), from + LARGEST_BATCH)));
         }
@@ -129,9 +143,7 @@ final class RenewalBatcher {
     }
 
     private static RenewBatch batch(List<Renewable> held) {
-        long timeoutNanos =
-                held.stream().mapToLong(Renewable::answerNanos).min().orElseThrow();
-        return new RenewBatch(held.stream().map(Renewable::item).toList(), timeoutNanos);
+        return new RenewBatch(held.stream().map(Renewable::item).toList(), shortestAnswerNanos(held));
     }
 
     private RenewReply.Item item(@Nullable RenewReply reply, int index, @Nullable Throwable error) {

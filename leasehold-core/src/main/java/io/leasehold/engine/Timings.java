@@ -85,6 +85,15 @@ record Timings(
         return Math.max(renewalNanos / 4, (validityNanos - renewalNanos) / renewalTries);
     }
 
+    /**
+     * Returns the delay after a renewal that failed, if so much of the validity and so many tries are used: as the other
+     * one, or longer if the first try was early, with others.
+     */
+    long renewalRetryNanos(long validForNanos, int used) {
+        int left = renewalTries - used;
+        return left <= 0 ? renewalRetryNanos() : Math.max(renewalRetryNanos(), validForNanos / (left + 1));
+    }
+
     /** Returns how long a due renewal may wait for others to share its request. */
     long batchingNanos() {
         return Math.min(MAX_BATCHING_NANOS, renewalNanos / 16);

@@ -143,6 +143,19 @@ final class GrantMachineScheduleTest {
         assertThat(due(INTERVAL)).as("the store is back").containsExactly(new Renew(false));
     }
 
+    /** Else, they would be used up long before the validity ends, and a store that comes back would not be asked. */
+    @Test
+    void theTriesAreSpreadOverTheRestOfTheValidityIfTheFirstWasEarly() {
+        machine.begin(0);
+        assertThat(due(INTERVAL / 2)).containsExactly(new Renew(false));
+        long pause = (VALIDITY - INTERVAL / 2) / 2;
+        assertThat(renewalFails(INTERVAL / 2)).containsExactly(again(INTERVAL / 2 + pause));
+        assertThat(due(INTERVAL / 2 + pause)).containsExactly(new Renew(false));
+        assertThat(renewalFails(INTERVAL / 2 + pause))
+                .as("that was the last")
+                .contains(again(INTERVAL / 2 + pause + RETRY));
+    }
+
     @Test
     void aFailureOfWhatTheHolderAsksForPutsOffNoRenewal() {
         machine.begin(0);

@@ -47,7 +47,7 @@ final class RenewalBatcherTest {
 
         @Override
         public long answerNanos() {
-            return name.equals("quick") ? SECOND : 2 * SECOND;
+            return name.equals("quick") ? SECOND : name.equals("patient") ? 3 * SECOND : 2 * SECOND;
         }
 
         @Override
@@ -85,6 +85,19 @@ final class RenewalBatcherTest {
         assertThat(timeline.size()).isZero();
         runtime.pass(Duration.ofSeconds(10));
         assertThat(store.renewals()).hasSize(1);
+    }
+
+    /** Else, a store that pauses for a second would fail a renewal that has three. */
+    @Test
+    void thoseWithFarLongerTimeLimitsAreSentInARequestOfTheirOwn() {
+        batcher.renew(grant("patient"), SECOND);
+        batcher.renew(grant("quick"), SECOND);
+        batcher.renew(grant("patient"), SECOND);
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(told).containsExactly("quick sent", "patient sent", "patient sent");
+        assertThat(store.renewals())
+                .extracting(asked -> asked.request().timeoutNanos())
+                .containsExactly(SECOND, 3 * SECOND);
     }
 
     @Test

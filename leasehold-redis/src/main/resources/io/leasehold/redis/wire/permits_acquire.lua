@@ -55,7 +55,7 @@ if not queued and candidate == last and candidate > now - RETENTION then
     else
       local of, ends = value:match('^(%x+):%d+:(%d+):')
       ends = tonumber(ends or 0)
-      is_plain = is_plain and of ~= owner and ends > now
+      is_plain = is_plain and of ~= owner and ends > now and (field == '0' or field:find('^[1-9]%d*$'))
       held[field] = true
       latest_end = math.max(latest_end, ends)
     end

@@ -36,6 +36,7 @@ if not queued then
     elseif field ~= 'count' then
       local of, ends = value:match('^(%x+):%d+:(%d+):')
       is_plain = is_plain and tonumber(ends or 0) > now and not (of == owner and own)
+        and (field == '0' or field:find('^[1-9]%d*$'))
       own = of == owner and field or own
     end
   end

@@ -401,6 +401,15 @@ class PermitScriptsTest {
     }
 
     @Test
+    void aRecordWithAnotherProgramsFieldIsNotChanged() {
+        acquire(2, "a");
+        permits.set("slot", permits.get("0"));
+        assertThat(acquire(2, "b")).contains("broken", permits.record, "hash");
+        assertThat(permits.release("a", Long.toString(next))).contains("broken");
+        assertThat(permits.get("1")).isEqualTo("-");
+    }
+
+    @Test
     void theRecordAloneEndsAnOwnerToken() {
         acquire(2, "a");
         assertThat(permits.releaseKey("a", Long.toString(next + 10))).containsExactly("released");

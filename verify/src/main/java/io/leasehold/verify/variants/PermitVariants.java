@@ -106,8 +106,8 @@ final class PermitVariants {
                         "permits-short-own",
                         "the common case gives a second slot to an owner token that holds one",
                         ACQUIRE,
-                        "is_plain = is_plain and of ~= owner and ends > now",
-                        "is_plain = is_plain and ends > now"),
+                        "is_plain = is_plain and of ~= owner and ends > now and",
+                        "is_plain = is_plain and ends > now and"),
                 new Variant(
                         "permits-short-late-copy",
                         "the common case compares a ballot with no fence",

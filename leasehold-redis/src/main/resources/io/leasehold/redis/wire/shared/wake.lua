@@ -1,5 +1,5 @@
--- Wakes the first client that can be reached, and drops those before it. If it wants to read, all readers before the first writer are
--- woken. is_free: no reader holds the lock, so that a writer may be woken. own: the set of the caller, whose client wakes its own
+-- Wakes the first client that can be reached, and drops those before it. If it wants to read, the first 64 readers before the
+-- first writer are woken. is_free: no reader holds the lock, so that a writer may be woken. own: the set of the caller, whose client wakes its own
 -- attempts of that kind. Returns whether a client was woken.
 local function wake_first(is_free, own, channel)
   drop_dead(WATCHERS)
