@@ -28,6 +28,7 @@ public final class TestHunt implements Supplier<String> {
             "io.leasehold.engine.AcquireMachineTest",
             "io.leasehold.engine.WaitingChecksTest",
             "io.leasehold.engine.GrantMachineScheduleTest",
+            "io.leasehold.engine.RenewalBatcherTest",
             "io.leasehold.engine.EnsureValidTest",
             "io.leasehold.engine.SeveralLocksTest",
             "io.leasehold.engine.AcquireMachineExhaustiveTest",

@@ -230,8 +230,20 @@ final class Variants {
                         "renewal-armed-once",
                         "a failed renewal arms no other",
                         LEASE,
-                        "            arm(nowNanos + timings.renewalRetryNanos(), actions);\n",
+                        "            arm(nowNanos + timings.renewalRetryNanos(validUntilAtNanos - nowNanos, tries), actions);\n",
                         ""),
+                new Variant(
+                        "tries-used-up",
+                        "the tries after an early renewal are used up long before the validity ends",
+                        "engine/Timings.java",
+                        "Math.max(renewalRetryNanos(), validForNanos / (left + 1))",
+                        "renewalRetryNanos()"),
+                new Variant(
+                        "limit-of-the-shortest",
+                        "a renewal with a long time limit is sent with one that has a short limit",
+                        "engine/RenewalBatcher.java",
+                        "long limitNanos = 2 * shortestAnswerNanos(rest);",
+                        "long limitNanos = Long.MAX_VALUE;"),
                 new Variant(
                         "suspicion-asked-once",
                         "after news of an operator's release, a failed query is the last",
