@@ -43,14 +43,14 @@
 --   If the right +pttl or +pexpire is missing, a watcher may remain after the error, in WATCHERS without a ttl; the next
 --   watcher that joins drops it, once it counts as dead.
 
-local LOCK, FENCE, WATCHERS, MARKER, READ_WATCHERS, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local LOCK, FENCE, WATCHERS, BIRTH, READ_WATCHERS, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
 local retention = tonumber(ARGV[5])
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- MGET returns nothing for a key of another type: a key that it does not find is only written with NX.
-local value, fence_text, marker = unpack(redis.call('MGET', LOCK, FENCE, MARKER))
+local value, fence_text, marker = unpack(redis.call('MGET', LOCK, FENCE, BIRTH))
 
 local born, life, configuration
 if marker then
@@ -96,24 +96,10 @@ end
 
 -- shared: life
 
-if not lives then
-  local me = run_id()
-  local nonce, of
-  if marker then
-    nonce, of = marker:match('^unborn|([^|]+)|(%w+)$')
-  end
-  if not nonce or of ~= me then
-    -- A name for this life of the memory, not a clock.
-    nonce = me .. '-' .. digits(now)
-    redis.call('SET', MARKER, 'unborn|' .. nonce .. '|' .. me)
-  end
-  return {'unborn', digits(now), nonce}
-end
-if configuration ~= ARGV[10] then
-  return {'other', digits(now), configuration}
-end
-if left > 0 then
-  return {'young', digits(now), digits(left)}
+-- shared: member
+
+if not left or left > 0 or configuration ~= ARGV[10] then
+  return not_a_member(marker, ARGV[10], ARGV[11], ARGV[12], ARGV[13])
 end
 
 local function broken(key)

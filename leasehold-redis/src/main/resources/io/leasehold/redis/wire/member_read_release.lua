@@ -46,20 +46,7 @@ local fence = number_in(fence_text)
 if fence and not fence_text and redis.call('EXISTS', FENCE) == 1 then
   fence = nil
 end
-local removed
-if value == MARKER then
-  removed = remove_readers(fence or 0, function(reader)
-    return reader == owner
-  end)
-  local own = refusal and redis.pcall('HMGET', READERS, 'all', owner)
-  if own and not own.err and not own[2] then
-    -- A waiter that lacks a right, and could therefore not become a reader, leaves all the same.
-    refusal, removed = nil, {}
-    know(own[1], fence or 0)
-  end
-else
-  removed = know_readers(fence or 0) and {}
-end
+local removed = remove_reader(owner, fence or 0)
 if refusal then
   return refusal
 end

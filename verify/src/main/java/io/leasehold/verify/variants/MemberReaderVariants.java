@@ -155,7 +155,7 @@ final class MemberReaderVariants {
                 new Variant(
                         "members-script-one-end-ends-all",
                         "the end of a reader ends the others",
-                        RELEASE,
+                        "redis/wire/shared/end_readers.lua",
                         "return reader == owner",
                         "return true"),
                 new Variant(

@@ -212,9 +212,9 @@ final class ReaderVariants {
                 new Variant(
                         "readers-script-any-owner",
                         "a release ends all readers",
-                        RELEASE,
-                        "  return reader == owner\n",
-                        "  return true\n"),
+                        END,
+                        "return reader == owner\n",
+                        "return true\n"),
                 new Variant(
                         "readers-script-serves-free-only",
                         "while readers are left, the release of another one serves no waiter",

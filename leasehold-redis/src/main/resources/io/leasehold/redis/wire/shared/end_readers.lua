@@ -35,6 +35,23 @@ local function remove_readers(fence, matches)
   return removed
 end
 
+-- Removes this reader, as remove_readers.
+local function remove_reader(owner, fence)
+  if value ~= MARKER then
+    return know_readers(fence) and {}
+  end
+  local removed = remove_readers(fence, function(reader)
+    return reader == owner
+  end)
+  local own = refusal and redis.pcall('HMGET', READERS, 'all', owner)
+  if own and not own.err and not own[2] then
+    -- A waiter that lacks a right, and could therefore not become a reader, leaves all the same.
+    refusal, removed = nil, {}
+    know(own[1], fence)
+  end
+  return removed
+end
+
 -- Raises the floor of readers to this ballot, and the fence. Writes what changes in the hash, and lets LOCK end with the readers
 -- that are left; without any, it may be overwritten, and is deleted at last. Returns the fence, which is not yet written.
 local function end_at(ballot, fence)
