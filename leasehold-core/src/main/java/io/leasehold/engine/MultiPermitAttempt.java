@@ -44,6 +44,8 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
     private final StepLoop taking = new StepLoop(() -> step(this::takeOne));
     private long patienceNanos;
     private @Nullable AcquireAttempt current;
+    /** Completes when the answer to the current part was processed. */
+    private CompletableFuture<Void> currentKept = CompletableFuture.completedFuture(null);
     private LockRuntime.@Nullable Timer timer;
     private boolean ended;
 
@@ -112,14 +114,22 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
             return;
         }
         AcquireAttempt part = source.enter(name, settings, patience, maxWaitNanos > 0, asked);
+        CompletableFuture<Void> kept = new CompletableFuture<>();
         synchronized (this) {
             current = part;
+            currentKept = kept;
         }
         // A withdrawal closes the parts before it looks for the current one.
         if (parts.isClosed()) {
             part.giveUp();
         }
-        part.result().whenComplete((attempt, error) -> step(() -> answered(part, attempt, error)));
+        part.result().whenComplete((attempt, error) -> {
+            try {
+                step(() -> answered(part, attempt, error));
+            } finally {
+                kept.complete(null);
+            }
+        });
     }
 
     private void answered(AcquireAttempt part, @Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
@@ -247,13 +257,20 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         return number + " permits of \"" + name + "\"";
     }
 
-    /** Withdraws the parts. Completes when nothing is left of the current part. */
+    /**
+     * Withdraws the parts. Completes when nothing is left of the current part, or its permit is among those that are given
+     * back.
+     */
     private CompletableFuture<?> withdraw() {
         parts.giveBack(true);
         AcquireAttempt waiting;
+        CompletableFuture<Void> kept;
         synchronized (this) {
             waiting = current;
+            kept = currentKept;
         }
-        return waiting == null ? CompletableFuture.completedFuture(null) : waiting.giveUp();
+        return waiting == null
+                ? CompletableFuture.completedFuture(null)
+                : CompletableFuture.allOf(waiting.giveUp(), kept);
     }
 }

@@ -25,6 +25,7 @@ import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.PassingKeeper;
@@ -33,6 +34,8 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StorePermits;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,6 +46,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -326,6 +330,69 @@ final class SeveralPermitsTest {
         assertThat(held()).isEqualTo(1);
         assertThat(held.isValid()).isTrue();
         assertThat(events).contains("INTERRUPTED pool");
+    }
+
+    /** The caller is interrupted after a permit was granted to its attempt, and before the attempt has processed that. */
+    @Test
+    void anInterruptedCallerWaitsForAPermitThatItsAttemptJustGets() throws Exception {
+        CountDownLatch processing = new CountDownLatch(1);
+        CountDownLatch goesOn = new CountDownLatch(1);
+        CompletableFuture<AcquireReply> reply = new CompletableFuture<>();
+        CompletableFuture<AcquireRequest> asked = new CompletableFuture<>();
+        way.answers = (number, request) -> {
+            asked.complete(request);
+            return reply;
+        };
+        LockClient client = Leasehold.builder()
+                .store(own -> way)
+                .runtime(pausing(runtime, processing, goesOn))
+                .listener(listener)
+                .defaults(LockOptions.defaults().ttl(Duration.ofMinutes(2)).nodeTimeout(Duration.ofSeconds(10)))
+                .connect();
+        clients.add(client);
+        CompletableFuture<Throwable> ended = new CompletableFuture<>();
+        Thread caller = new Thread(() -> {
+            try {
+                client.permits(POOL, 3).several(2).acquire();
+                ended.complete(null);
+            } catch (InterruptedException | RuntimeException e) {
+                ended.complete(e);
+            }
+        });
+        caller.start();
+        AcquireRequest request = asked.get(20, TimeUnit.SECONDS);
+        new Thread(() -> way.store.acquire(request).thenAccept(reply::complete)).start();
+        assertThat(processing.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(held()).isEqualTo(1);
+        caller.interrupt();
+        until(() -> events.contains("INTERRUPTED pool"));
+        until(() -> caller.getState() == Thread.State.WAITING || caller.getState() == Thread.State.TERMINATED);
+        assertThat(ended).isNotDone();
+        goesOn.countDown();
+        assertThat(ended.get(20, TimeUnit.SECONDS)).isInstanceOf(InterruptedException.class);
+        assertThat(held()).isZero();
+    }
+
+    /** A runtime that pauses an attempt for several permits when it begins to process an answer. */
+    private static LockRuntime pausing(LockRuntime real, CountDownLatch processing, CountDownLatch goesOn) {
+        return (LockRuntime) Proxy.newProxyInstance(
+                SeveralPermitsTest.class.getClassLoader(),
+                new Class<?>[] {LockRuntime.class},
+                (proxy, method, arguments) -> {
+                    boolean processes = method.getName().equals("randomBelow")
+                            && StackWalker.getInstance().walk(frames -> frames.anyMatch(frame ->
+                                    frame.getClassName().endsWith("MultiPermitAttempt")
+                                            && frame.getMethodName().equals("answered")));
+                    if (processes && processing.getCount() > 0) {
+                        processing.countDown();
+                        goesOn.await();
+                    }
+                    try {
+                        return method.invoke(real, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
     }
 
     @Test

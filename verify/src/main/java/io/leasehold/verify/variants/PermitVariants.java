@@ -335,6 +335,12 @@ final class PermitVariants {
                         "an attempt on several permits repeats a request that no retry helps",
                         ROUNDS,
                         "isTransient && taken > 0",
-                        "error != null && taken > 0"));
+                        "error != null && taken > 0"),
+                new Variant(
+                        "permits-several-kept-late",
+                        "an interrupted caller does not wait for a permit that its attempt has just received",
+                        "engine/MultiPermitAttempt.java",
+                        "CompletableFuture.allOf(waiting.giveUp(), kept)",
+                        "waiting.giveUp()"));
     }
 }
