@@ -46,6 +46,7 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
     private @Nullable AcquireAttempt current;
     /** Completes when the answer to the current part was processed. */
     private CompletableFuture<Void> currentKept = CompletableFuture.completedFuture(null);
+
     private LockRuntime.@Nullable Timer timer;
     private boolean ended;
 

@@ -380,9 +380,10 @@ final class SeveralPermitsTest {
                 new Class<?>[] {LockRuntime.class},
                 (proxy, method, arguments) -> {
                     boolean processes = method.getName().equals("randomBelow")
-                            && StackWalker.getInstance().walk(frames -> frames.anyMatch(frame ->
-                                    frame.getClassName().endsWith("MultiPermitAttempt")
-                                            && frame.getMethodName().equals("answered")));
+                            && StackWalker.getInstance()
+                                    .walk(frames -> frames.anyMatch(
+                                            frame -> frame.getClassName().endsWith("MultiPermitAttempt")
+                                                    && frame.getMethodName().equals("answered")));
                     if (processes && processing.getCount() > 0) {
                         processing.countDown();
                         goesOn.await();
