@@ -361,7 +361,7 @@ final class SeveralPermitsTest {
         });
         caller.start();
         AcquireRequest request = asked.get(20, TimeUnit.SECONDS);
-        new Thread(() -> way.store.acquire(request).thenAccept(reply::complete)).start();
+        new Thread(() -> way.store.acquire(request).thenAccept(reply::complete).join()).start();
         assertThat(processing.await(20, TimeUnit.SECONDS)).isTrue();
         assertThat(held()).isEqualTo(1);
         caller.interrupt();
