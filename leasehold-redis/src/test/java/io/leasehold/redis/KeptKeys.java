@@ -21,7 +21,8 @@ final class KeptKeys {
                 KeyLayout.behind(lock),
                 KeyLayout.wanted(lock),
                 KeyLayout.watchers(lock),
-                KeyLayout.readWatchers(lock));
+                KeyLayout.readWatchers(lock),
+                KeyLayout.readersWait(lock));
         return servers.stream()
                 .flatMap(server -> keys.stream().map(key -> content(server, key)))
                 .filter(Objects::nonNull)

@@ -64,7 +64,7 @@ final class MemberSteps {
                 together,
                 new Step.Part(List.of(MARKER), List.of(SET, BOUND, life)),
                 (lock, token) -> new Step.Part(
-                        List.of(lock, lock + ":fence", lock + ":read-watchers"),
+                        List.of(lock, lock + ":fence", lock + ":readers-wait"),
                         List.of(value(token), Step.TTL, token, latestBirth(token))),
                 MemberSteps::held);
     }
@@ -79,7 +79,14 @@ final class MemberSteps {
 
     private static Step.Part whole(String lock, String token, String life) {
         return new Step.Part(
-                List.of(lock, lock + ":fence", lock + ":watchers", MARKER, lock + ":read-watchers", lock + ":readers"),
+                List.of(
+                        lock,
+                        lock + ":fence",
+                        lock + ":watchers",
+                        MARKER,
+                        lock + ":read-watchers",
+                        lock + ":readers",
+                        lock + ":readers-wait"),
                 List.of(
                         value(token),
                         Step.TTL,
@@ -98,7 +105,13 @@ final class MemberSteps {
 
     private static Step.Part freed(String lock, String token) {
         return new Step.Part(
-                List.of(lock, lock + ":fence", lock + ":watchers", lock + ":read-watchers", lock + ":readers"),
+                List.of(
+                        lock,
+                        lock + ":fence",
+                        lock + ":watchers",
+                        lock + ":read-watchers",
+                        lock + ":readers",
+                        lock + ":readers-wait"),
                 List.of(Step.OWNER, token, "60000000", BOUND, "lock:wake:0011223344556677", "3000000", "leave"));
     }
 

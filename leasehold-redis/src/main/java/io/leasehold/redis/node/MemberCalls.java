@@ -58,8 +58,16 @@ final class MemberCalls {
             Long.toString(membership.estimateMicros()),
             Long.toString(membership.quarantineMicros())
         };
-        String readWatchers = KeyLayout.readWatchers(lock);
-        String[] keys = {lock, fence, KeyLayout.watchers(lock), marker, readWatchers, KeyLayout.readers(lock)};
+        String readersWait = KeyLayout.readersWait(lock);
+        String[] keys = {
+            lock,
+            fence,
+            KeyLayout.watchers(lock),
+            marker,
+            KeyLayout.readWatchers(lock),
+            KeyLayout.readers(lock),
+            readersWait
+        };
         boolean reads = request.name().isRead();
         LuaScript script = reads ? LuaScript.MEMBER_READ_ACQUIRE : LuaScript.MEMBER_ACQUIRE;
         ScriptCall call = new ScriptCall(script, keys, arguments).checking(life(membership));
@@ -71,7 +79,7 @@ final class MemberCalls {
                 LuaScript.MEMBER_ACQUIRE_MANY,
                 LuaScript.MEMBER_ACQUIRE_MANY,
                 new ScriptCall.Head(new String[] {marker}, new String[] {membership.configuration(), bound}),
-                new String[] {lock, fence, readWatchers},
+                new String[] {lock, fence, readersWait},
                 new String[] {value, ttl, candidate, latestBirth},
                 watch.millis() == 0));
     }
@@ -145,7 +153,14 @@ final class MemberCalls {
             stays ? "stay" : "leave"
         };
         String readWatchers = KeyLayout.readWatchers(lock);
-        String[] keys = {lock, KeyLayout.fence(lock), watchers, readWatchers, KeyLayout.readers(lock)};
+        String[] keys = {
+            lock,
+            KeyLayout.fence(lock),
+            watchers,
+            readWatchers,
+            KeyLayout.readers(lock),
+            KeyLayout.readersWait(lock)
+        };
         if (request.names().get(0).isRead()) {
             return new ScriptCall(LuaScript.MEMBER_READ_RELEASE, keys, arguments);
         }

@@ -39,7 +39,7 @@ public final class KeyLayout {
 
     private static final List<String> RESERVED = List.of("rw:", PERMITS);
     private static final List<String> SIDE =
-            List.of(":fence", ":queued", ":behind", ":wanted", ":watchers", ":read-watchers", OF_READERS);
+            List.of(":fence", ":queued", ":behind", ":wanted", ":watchers", ":read-watchers", ":readers-wait", OF_READERS);
     private static final KeyLayout STANDARD = of(STANDARD_TEMPLATE);
 
     private final String before;
@@ -295,6 +295,11 @@ public final class KeyLayout {
     /** The key of the clients that wait to read, which a member of a set wakes. */
     public static String readWatchers(String lockKey) {
         return side(lockKey, ":read-watchers");
+    }
+
+    /** The key that exists while a client waits to read at a member of a set: it needs no command of its own. */
+    public static String readersWait(String lockKey) {
+        return side(lockKey, ":readers-wait");
     }
 
     /** The key of the readers that share the lock. */

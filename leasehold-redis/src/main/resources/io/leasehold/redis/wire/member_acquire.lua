@@ -11,6 +11,7 @@
 --   4  marker: "born|<us>|<run id>|<configuration>" or "unborn|<nonce>|<run id>"; the only key that does not expire
 --   5  read watchers: the clients that wait to read
 --   6  readers: as in acquire.lua; only its name is used, in messages
+--   7  readers wait: "1" while the read watchers exist
 -- ARGV (numbers are decimal strings)
 --   1  value: "<owner token>:<candidate>:<holder id>"
 --   2  ttl in ms
@@ -43,14 +44,14 @@
 --   If the right +pttl or +pexpire is missing, a watcher may remain after the error, in WATCHERS without a ttl; the next
 --   watcher that joins drops it, once it counts as dead.
 
-local LOCK, FENCE, WATCHERS, BIRTH, READ_WATCHERS, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local LOCK, FENCE, WATCHERS, BIRTH, READ_WATCHERS, READERS, READERS_WAIT = unpack(KEYS)
 local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
 local retention = tonumber(ARGV[5])
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- MGET returns nothing for a key of another type: a key that it does not find is only written with NX.
-local value, fence_text, marker = unpack(redis.call('MGET', LOCK, FENCE, BIRTH))
+local value, fence_text, marker, waits = unpack(redis.call('MGET', LOCK, FENCE, BIRTH, READERS_WAIT))
 
 local born, life, configuration
 if marker then
@@ -72,7 +73,7 @@ if left and left <= 0 and configuration == ARGV[10] and not value then
   if fence and candidate > math.max(fence, now - retention) and last <= math.max(fence, now) + tonumber(ARGV[6]) then
     watched = redis.pcall('EXISTS', WATCHERS, READ_WATCHERS)
   end
-  if watched and (watched == 0 or redis.pcall('EXISTS', READ_WATCHERS) ~= 1)
+  if watched and waits ~= '1' and (watched == 0 or redis.pcall('EXISTS', READ_WATCHERS) ~= 1)
     and redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2], 'NX') then
     local ms = string.format('%.0f', math.ceil((math.max(last, now) + retention - now) / 1000))
     if fence_text then
@@ -162,6 +163,7 @@ if is_free and not is_kept_out(READ_WATCHERS, ARGV[9], READERS, true) then
   if raise_fence() then
     redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2])
     forget(WATCHERS, channel)
+    end_readers_wait()
     return with_refusal({'yes', digits(now)})
   end
   return broken(FENCE)

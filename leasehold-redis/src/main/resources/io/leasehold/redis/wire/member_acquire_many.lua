@@ -7,7 +7,7 @@
 --   1     marker
 --   3i-1  lock
 --   3i    fence
---   3i+1  read watchers
+--   3i+1  readers wait: as in member_acquire.lua
 -- ARGV (numbers are decimal strings): three for all, then four for each lock i; they reserve one token each
 --   1     configuration of the set as the callers know it
 --   2     bound in us
@@ -54,8 +54,7 @@ for i = 2, #KEYS, 3 do
     local candidate = tonumber(ARGV[at + 2])
     -- 60000000 us: the retention, as in acquire.lua.
     if fence and candidate > fence and candidate > now - 60000000 and candidate <= (fence > now and fence or now) + ARGV[2] then
-      local comes_first = not value and try('EXISTS', KEYS[i + 2]) ~= 1
-      local taken = comes_first and try('SET', KEYS[i], ARGV[at], 'PX', ARGV[at + 1], 'NX')
+      local taken = not value and values[i + 2] ~= '1' and try('SET', KEYS[i], ARGV[at], 'PX', ARGV[at + 1], 'NX')
       if taken and not taken.err then
         local ms = candidate > now and math.ceil((candidate + 60000000 - now) / 1000) or '60000'
         local raised

@@ -4,7 +4,7 @@
 -- earlier place waits; otherwise it may be woken.
 --
 -- KEYS (all in one slot)
---   1  lock, 2  fence, 3  watchers, 4  marker, 5  read watchers, 6  readers: as in member_acquire.lua
+--   1  lock, 2  fence, 3  watchers, 4  marker, 5  read watchers, 6  readers, 7  readers wait: as in member_acquire.lua
 -- ARGV
 --   as member_acquire.lua
 -- Replies (numbers are decimal strings; now is TIME in us)
@@ -17,7 +17,7 @@
 -- Errors
 --   Those of Redis. After an error, the caller is no reader unless it was one before.
 
-local LOCK, FENCE, WATCHERS, BIRTH, READ_WATCHERS, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local LOCK, FENCE, WATCHERS, BIRTH, READ_WATCHERS, READERS, READERS_WAIT = unpack(KEYS)
 local owner, candidate, last = ARGV[1]:sub(1, 40), tonumber(ARGV[3]), tonumber(ARGV[4])
 local holder = ARGV[1]:match('^[^:]*:[^:]*:([^\n]*)') or ''
 local RETENTION = tonumber(ARGV[5])
@@ -26,7 +26,7 @@ local channel, order = ARGV[8], ARGV[9]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- MGET returns nothing for a key of another type: a key that it does not find is only written with NX.
-local value, fence_text, marker = unpack(redis.call('MGET', LOCK, FENCE, BIRTH))
+local value, fence_text, marker, waits = unpack(redis.call('MGET', LOCK, FENCE, BIRTH, READERS_WAIT))
 
 -- shared: numbers
 
@@ -96,6 +96,7 @@ if own_ends or (is_open and not is_kept_out(WATCHERS, order, LOCK, readers_end =
     -- Only a caller that waits has left its place: the same client may wait with another attempt.
     if tonumber(order) > 1 then
       forget(READ_WATCHERS, channel)
+      end_readers_wait()
     end
     return with_refusal({'yes', digits(now)})
   elseif granted == nil then

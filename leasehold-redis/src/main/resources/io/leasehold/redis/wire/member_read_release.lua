@@ -4,7 +4,7 @@
 --
 -- KEYS (all in one slot)
 --   1  lock, 2  fence, 3  watchers, 4  read watchers: as in member_acquire.lua
---   5  readers: as in acquire.lua
+--   5  readers: as in acquire.lua, 6  readers wait: as in member_acquire.lua
 -- ARGV
 --   as member_release.lua. The script does not notify the releasing client as a reader, even if it is the first
 -- Replies
@@ -13,13 +13,13 @@
 -- Errors
 --   Those of Redis. The owner token may then not be ended: the client must repeat the release. Lack of memory does not fail it.
 
-local LOCK, FENCE, WATCHERS, READ_WATCHERS, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local LOCK, FENCE, WATCHERS, READ_WATCHERS, READERS, READERS_WAIT = unpack(KEYS)
 local owner, ballot, channel = ARGV[1], tonumber(ARGV[2]), ARGV[5]
 local RETENTION, WINDOW = tonumber(ARGV[3]), tonumber(ARGV[6])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- MGET returns nothing for a key of another type.
-local value, fence_text = unpack(redis.call('MGET', LOCK, FENCE))
+local value, fence_text, waits = unpack(redis.call('MGET', LOCK, FENCE, READERS_WAIT))
 
 -- Whether LOCK has the value of readers, of which none is left.
 local ours = false
@@ -77,6 +77,7 @@ end
 if refusal and not released then
   return refusal
 end
+end_readers_wait()
 if is_foreign then
   return {'broken', digits(now), READERS, redis.call('TYPE', READERS).ok}
 end

@@ -8,6 +8,7 @@
 --   2  fence
 --   3  watchers, 4  read watchers: as in member_acquire.lua
 --   5  readers: as in acquire.lua; only its name is used, in messages
+--   6  readers wait: as in member_acquire.lua
 -- ARGV (numbers are decimal strings)
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
@@ -28,10 +29,10 @@
 --   Those of Redis (NOREPLICAS, MISCONF, NOPERM ...). The lock is then unchanged and the owner token not ended: the client
 --   must repeat the release. Redis refuses neither a deletion nor any later command for lack of memory.
 
-local LOCK, FENCE, WATCHERS, READ_WATCHERS, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local LOCK, FENCE, WATCHERS, READ_WATCHERS, READERS, READERS_WAIT = unpack(KEYS)
 local WINDOW = tonumber(ARGV[6])
 local owner, channel = ARGV[1], ARGV[5]
-local value, fence_text = unpack(redis.call('MGET', LOCK, FENCE))
+local value, fence_text, waits = unpack(redis.call('MGET', LOCK, FENCE, READERS_WAIT))
 
 local released = value and value:sub(1, 41) == owner .. ':'
 if released then
@@ -91,6 +92,7 @@ end
 if refusal and not released then
   return refusal
 end
+end_readers_wait()
 if limit and ballot > limit then
   return with_refusal({'clamped', digits(limit)})
 end

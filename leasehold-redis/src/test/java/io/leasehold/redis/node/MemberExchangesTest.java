@@ -128,15 +128,16 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.MEMBER_ACQUIRE, bulks("yes", "123"));
         assertThat(answer(node(settings(true)).acquire(ballot(NAME), SET))).isEqualTo(new NodeReply.Yes(life(), 123));
         List<String> sent = last(LuaScript.MEMBER_ACQUIRE);
-        assertThat(sent.subList(0, 6))
+        assertThat(sent.subList(0, 7))
                 .containsExactly(
                         LOCK,
                         KeyLayout.fence(LOCK),
                         KeyLayout.watchers(LOCK),
                         KeyLayout.marker(""),
                         KeyLayout.readWatchers(LOCK),
-                        KeyLayout.readers(LOCK));
-        assertThat(sent.subList(6, 13))
+                        KeyLayout.readers(LOCK),
+                        KeyLayout.readersWait(LOCK));
+        assertThat(sent.subList(7, 14))
                 .containsExactly(
                         owner.hex() + ":5000:host/1/x",
                         "30000",
@@ -145,7 +146,7 @@ final class MemberExchangesTest extends NodeExchanges {
                         "60000000",
                         Long.toString(SET.boundMicros()),
                         "0");
-        assertThat(sent.subList(14, 19))
+        assertThat(sent.subList(15, 20))
                 .containsExactly(
                         "0",
                         "set",
@@ -163,7 +164,7 @@ final class MemberExchangesTest extends NodeExchanges {
         Ballot proposed = new Ballot(request(reads), 5_000, 1, 0, Ballot.HOLDERS);
         assertThat(answer(node.acquire(proposed, SET))).isEqualTo(new NodeReply.Yes(life(), 123));
         List<String> sent = last(LuaScript.MEMBER_READ_ACQUIRE);
-        assertThat(sent.subList(0, 7))
+        assertThat(sent.subList(0, 8))
                 .containsExactly(
                         LOCK,
                         KeyLayout.fence(LOCK),
@@ -171,18 +172,20 @@ final class MemberExchangesTest extends NodeExchanges {
                         KeyLayout.marker(""),
                         KeyLayout.readWatchers(LOCK),
                         KeyLayout.readers(LOCK),
+                        KeyLayout.readersWait(LOCK),
                         owner.hex() + ":5000:host/1/x");
-        assertThat(sent.get(14)).as("its place").isEqualTo("1");
-        assertThat(sent.get(18)).isEqualTo("durable");
+        assertThat(sent.get(15)).as("its place").isEqualTo("1");
+        assertThat(sent.get(19)).isEqualTo("durable");
         says(LuaScript.MEMBER_READ_RELEASE, bulks("released", "woken"));
         assertThat(release(node, reads)).isEqualTo(new ReleaseReply.Released(List.of(), true));
-        assertThat(last(LuaScript.MEMBER_READ_RELEASE).subList(0, 7))
+        assertThat(last(LuaScript.MEMBER_READ_RELEASE).subList(0, 8))
                 .containsExactly(
                         LOCK,
                         KeyLayout.fence(LOCK),
                         KeyLayout.watchers(LOCK),
                         KeyLayout.readWatchers(LOCK),
                         KeyLayout.readers(LOCK),
+                        KeyLayout.readersWait(LOCK),
                         owner.hex(),
                         "77");
         says(LuaScript.MEMBER_READ_RELEASE, bulks("broken", "123", "k", "string"));
@@ -226,7 +229,7 @@ final class MemberExchangesTest extends NodeExchanges {
         AcquireRequest waiting = request(NAME).waiting(TimeUnit.SECONDS.toNanos(10));
         for (long place : List.of(0L, 4_321L)) {
             answer(node.acquire(new Ballot(waiting, 5_000, 3, 0, place), SET));
-            assertThat(last(LuaScript.MEMBER_ACQUIRE).get(14))
+            assertThat(last(LuaScript.MEMBER_ACQUIRE).get(15))
                     .isEqualTo(Long.toString(place == 0 ? SET.estimateMicros() : place));
         }
     }
@@ -238,7 +241,7 @@ final class MemberExchangesTest extends NodeExchanges {
         RedisNode node = node(settings(true));
         Ballot waiting = new Ballot(request(NAME).waiting(TimeUnit.SECONDS.toNanos(10)), 5_000, 3);
         answer(node.acquire(waiting, SET));
-        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(0).get(12)).isEqualTo("0");
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(0).get(13)).isEqualTo("0");
         until("it listens", () -> server.channels().size() == 1);
         until("it is watched", () -> {
             try {
@@ -246,7 +249,7 @@ final class MemberExchangesTest extends NodeExchanges {
             } catch (Exception e) {
                 throw new AssertionError(e);
             }
-            return last(LuaScript.MEMBER_ACQUIRE).get(12).equals("15000");
+            return last(LuaScript.MEMBER_ACQUIRE).get(13).equals("15000");
         });
         int before = ran(LuaScript.MEMBER_ACQUIRE).size();
         answer(node.acquire(waiting, SET));
@@ -266,18 +269,19 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.MEMBER_RELEASE, bulks("released"));
         assertThat(release(node(settings(true)), NAME)).isInstanceOf(ReleaseReply.Released.class);
         List<String> sent = last(LuaScript.MEMBER_RELEASE);
-        assertThat(sent.subList(0, 9))
+        assertThat(sent.subList(0, 10))
                 .containsExactly(
                         LOCK,
                         KeyLayout.fence(LOCK),
                         KeyLayout.watchers(LOCK),
                         KeyLayout.readWatchers(LOCK),
                         KeyLayout.readers(LOCK),
+                        KeyLayout.readersWait(LOCK),
                         owner.hex(),
                         "77",
                         "60000000",
                         "7500000");
-        assertThat(sent.subList(10, 12)).containsExactly("3000000", "leave");
+        assertThat(sent.subList(11, 13)).containsExactly("3000000", "leave");
     }
 
     /** A Cluster as a member: each slot has its own life. */

@@ -86,7 +86,7 @@ final class MemberLivesTest extends NodeExchanges {
                         KeyLayout.marker(),
                         LOCK,
                         KeyLayout.fence(LOCK),
-                        KeyLayout.readWatchers(LOCK),
+                        KeyLayout.readersWait(LOCK),
                         "set",
                         "3000",
                         life().id(),
@@ -110,7 +110,7 @@ final class MemberLivesTest extends NodeExchanges {
     void whatTheCommonCaseDoesNotDecideTheWholeScriptDoes() throws Exception {
         says(LuaScript.MEMBER_ACQUIRE, bulks("unborn", "123", "nonce"));
         assertThat(answer(ask(member(), NAME))).isEqualTo(new NodeReply.Unborn("nonce", life(), 123));
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(18)).isEqualTo(life().id());
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(19)).isEqualTo(life().id());
         says(LuaScript.MEMBER_ACQUIRE, "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
         assertThat(answer(ask(member(), NAME)))
                 .isInstanceOfSatisfying(
@@ -165,7 +165,7 @@ final class MemberLivesTest extends NodeExchanges {
         assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(before + 1);
         assertThat(last(LuaScript.MEMBER_ACQUIRE))
                 .startsWith(KeyLayout.standard().lock(OTHER));
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(12)).isEqualTo("15000");
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(13)).isEqualTo("15000");
     }
 
     private void untilItListens(RedisNode member) throws Exception {

@@ -110,7 +110,7 @@ final class MemberPlacesTest extends NodeExchanges {
      */
     private String placeIsKept() throws Exception {
         ends(OwnerToken.draw(runtime), ReleaseRequest.Kind.RELEASE);
-        return last(LuaScript.MEMBER_RELEASE).get(11);
+        return last(LuaScript.MEMBER_RELEASE).get(12);
     }
 
     // ---- the place
@@ -120,7 +120,7 @@ final class MemberPlacesTest extends NodeExchanges {
         assertThat(asks(owner, QUEUED)).isInstanceOf(NodeReply.Held.class);
         assertThat(placeIsKept()).isEqualTo("stay");
         ends(owner, ReleaseRequest.Kind.RELEASE);
-        assertThat(last(LuaScript.MEMBER_RELEASE).get(11))
+        assertThat(last(LuaScript.MEMBER_RELEASE).get(12))
                 .as("the last has left")
                 .isEqualTo("leave");
         assertThat(placeIsKept()).isEqualTo("leave");
@@ -179,11 +179,11 @@ final class MemberPlacesTest extends NodeExchanges {
     void anAttemptThatGoesOnKeepsItsPlace() throws Exception {
         asks(owner, QUEUED);
         ends(owner, ReleaseRequest.Kind.SUPERSEDED);
-        assertThat(last(LuaScript.MEMBER_RELEASE).get(11)).isEqualTo("stay");
+        assertThat(last(LuaScript.MEMBER_RELEASE).get(12)).isEqualTo("stay");
         assertThat(placeIsKept()).as("its next owner token has not asked yet").isEqualTo("stay");
         asks(other, QUEUED);
         ends(other, ReleaseRequest.Kind.RELEASE);
-        assertThat(last(LuaScript.MEMBER_RELEASE).get(11))
+        assertThat(last(LuaScript.MEMBER_RELEASE).get(12))
                 .as("the one before it is forgotten")
                 .isEqualTo("leave");
     }
@@ -224,7 +224,7 @@ final class MemberPlacesTest extends NodeExchanges {
         says(LuaScript.MEMBER_READ_RELEASE, bulks("released", "woken"));
         ReleaseRequest ends = new ReleaseRequest(List.of(reads), other, 77, ReleaseRequest.Kind.RELEASE, LIMIT_NANOS);
         answer(member.release(ends));
-        assertThat(last(LuaScript.MEMBER_READ_RELEASE).get(11)).isEqualTo("stay");
+        assertThat(last(LuaScript.MEMBER_READ_RELEASE).get(12)).isEqualTo("stay");
         assertThat(woken).containsExactly(reads);
         assertThat(placeIsKept()).as("of a writer").isEqualTo("leave");
     }
@@ -241,7 +241,7 @@ final class MemberPlacesTest extends NodeExchanges {
                 return bulks("not-ours");
             });
             ends(owner, kind);
-            assertThat(last(LuaScript.MEMBER_RELEASE).get(11)).isEqualTo("leave");
+            assertThat(last(LuaScript.MEMBER_RELEASE).get(12)).isEqualTo("leave");
             assertThat(woken).as(kind.toString()).containsExactly(NAME);
             assertThat(answer(next.get(0))).isInstanceOf(NodeReply.Held.class);
             says(LuaScript.MEMBER_RELEASE, bulks("not-ours"));
@@ -255,7 +255,7 @@ final class MemberPlacesTest extends NodeExchanges {
     void whoListensIsWatchedWithTheFirstQuestion() throws Exception {
         asks(owner, QUEUED);
         assertThat(ran(LuaScript.MEMBER_ACQUIRE)).hasSize(1);
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(12)).isEqualTo("15000");
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(13)).isEqualTo("15000");
         assertThat(started).isEmpty();
     }
 
@@ -268,8 +268,8 @@ final class MemberPlacesTest extends NodeExchanges {
         liveOnceStarted = true;
         assertThat(asks(owner, HELD)).isInstanceOf(NodeReply.Held.class);
         assertThat(ran(LuaScript.MEMBER_ACQUIRE)).hasSize(3);
-        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(1).get(12)).isEqualTo("0");
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(12)).isEqualTo("15000");
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE).get(1).get(13)).isEqualTo("0");
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(13)).isEqualTo("15000");
     }
 
     @Test

@@ -119,7 +119,9 @@ class KeyLayoutTest {
                     KeyLayout.behind(lock),
                     KeyLayout.wanted(lock),
                     KeyLayout.watchers(lock),
-                    KeyLayout.readWatchers(lock))) {
+                    KeyLayout.readWatchers(lock),
+                    KeyLayout.readersWait(lock),
+                    KeyLayout.readers(lock))) {
                 assertThat(layout.lockBeside(side)).as(side).isEqualTo(lock);
                 assertThat(layout.lockBeside(side + "x")).isNull();
             }

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class KeyTemplateTest {
 
     private static final List<UnaryOperator<String>> SIDE_KEYS =
-            List.of(KeyLayout::fence, KeyLayout::queued, KeyLayout::watchers, KeyLayout::readWatchers);
+            List.of(KeyLayout::fence, KeyLayout::queued, KeyLayout::watchers, KeyLayout::readWatchers, KeyLayout::readersWait);
 
     @ParameterizedTest
     @CsvSource({
@@ -53,6 +53,7 @@ class KeyTemplateTest {
         "*, {x}:fence,    side key",
         "*, {x}:watchers, side key",
         "*, {x}:read-watchers, side key",
+        "*, {x}:readers-wait, side key",
         "*, a{b}c:queued, side key",
         "*, {x}:y:queued, side key",
         "*, {x},          those of the key \"x\"",

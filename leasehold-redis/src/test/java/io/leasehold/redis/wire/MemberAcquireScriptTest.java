@@ -33,6 +33,7 @@ final class MemberAcquireScriptTest {
     private final String fence = KeyLayout.fence(lock);
     private final String watchers = KeyLayout.watchers(lock);
     private final String readWatchers = KeyLayout.readWatchers(lock);
+    private final String readersWait = KeyLayout.readersWait(lock);
     private String configuration = "set";
     private long estimate = 1_000;
     private long order = 1_000;
@@ -75,7 +76,7 @@ final class MemberAcquireScriptTest {
     }
 
     private String[] keys() {
-        return new String[] {lock, fence, watchers, KeyLayout.marker(), readWatchers, KeyLayout.readers(lock)};
+        return new String[] {lock, fence, watchers, KeyLayout.marker(), readWatchers, KeyLayout.readers(lock), readersWait};
     }
 
     private String[] arguments(String owner, long candidate) {

@@ -56,7 +56,7 @@ final class MemberManyScriptsTest {
         List<String> keys = new ArrayList<>(List.of(KeyLayout.marker()));
         List<String> arguments = new ArrayList<>(List.of(configuration, Long.toString(BOUND), life));
         for (ScriptBench lock : locks) {
-            keys.addAll(List.of(lock.lock, lock.fence, readWatchers(lock)));
+            keys.addAll(List.of(lock.lock, lock.fence, readersWait(lock)));
             arguments.addAll(List.of(
                     owner + ":" + candidate + ":host/1/x",
                     "30000",
@@ -71,6 +71,10 @@ final class MemberManyScriptsTest {
 
     private static String watchers(ScriptBench lock) {
         return KeyLayout.watchers(lock.lock);
+    }
+
+    private static String readersWait(ScriptBench lock) {
+        return KeyLayout.readersWait(lock.lock);
     }
 
     private static String readWatchers(ScriptBench lock) {
@@ -267,7 +271,7 @@ final class MemberManyScriptsTest {
     @Test
     void aLockThatReadersWantIsLeftToTheWholeScript() {
         long candidate = one.now();
-        redis().zadd(readWatchers(two), 500, "qlock:wake:other");
+        redis().set(readersWait(two), "1");
         assertThat(acquire(ALICE, candidate, one, two, three)).containsExactly(1L, 0L, 1L);
         assertThat(redis().exists(two.lock, two.fence)).isZero();
         redis().zadd(readWatchers(three), 500, "qlock:wake:other");
@@ -286,7 +290,7 @@ final class MemberManyScriptsTest {
         List<String> keys = new ArrayList<>(List.of(KeyLayout.marker()));
         List<String> arguments = new ArrayList<>(List.of(SET, Long.toString(BOUND), life));
         for (int i = 0; i < 3; i++) {
-            keys.addAll(List.of(locks.get(i).lock, locks.get(i).fence, readWatchers(locks.get(i))));
+            keys.addAll(List.of(locks.get(i).lock, locks.get(i).fence, readersWait(locks.get(i))));
             arguments.addAll(List.of(
                     owners.get(i) + ":" + (now + i) + ":host/" + i + "/x",
                     ttls.get(i),

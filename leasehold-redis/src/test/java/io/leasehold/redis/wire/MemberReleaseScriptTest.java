@@ -25,7 +25,14 @@ final class MemberReleaseScriptTest {
     private final String lock = KeyLayout.standard().lock(LockName.exactly("order:1"));
     private final String fence = KeyLayout.fence(lock);
     private final String watchers = KeyLayout.watchers(lock);
-    private final String[] keys = {lock, fence, watchers, KeyLayout.readWatchers(lock), KeyLayout.readers(lock)};
+    private final String[] keys = {
+        lock,
+        fence,
+        watchers,
+        KeyLayout.readWatchers(lock),
+        KeyLayout.readers(lock),
+        KeyLayout.readersWait(lock)
+    };
 
     private static long now() {
         List<String> time = SERVER.redis().time();

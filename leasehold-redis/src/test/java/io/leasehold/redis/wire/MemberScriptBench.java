@@ -18,6 +18,7 @@ final class MemberScriptBench {
     final String fence;
     final String watchers;
     final String readWatchers;
+    final String readersWait;
     final String readers;
     private final RedisUnderTest server;
 
@@ -27,6 +28,7 @@ final class MemberScriptBench {
         fence = KeyLayout.fence(lock);
         watchers = KeyLayout.watchers(lock);
         readWatchers = KeyLayout.readWatchers(lock);
+        readersWait = KeyLayout.readersWait(lock);
         readers = KeyLayout.readers(lock);
     }
 
@@ -81,7 +83,7 @@ final class MemberScriptBench {
     }
 
     private String[] keys() {
-        return new String[] {lock, fence, watchers, KeyLayout.marker(), readWatchers, readers};
+        return new String[] {lock, fence, watchers, KeyLayout.marker(), readWatchers, readers, readersWait};
     }
 
     private static String[] proposal(String owner, long candidate, Caller caller) {
@@ -130,7 +132,7 @@ final class MemberScriptBench {
     private List<Object> end(LuaScript script, String owner, long ballot, String mode, String channel) {
         return eval(
                 script,
-                new String[] {lock, fence, watchers, readWatchers, readers},
+                new String[] {lock, fence, watchers, readWatchers, readers, readersWait},
                 owner,
                 Long.toString(ballot),
                 Long.toString(60 * SECOND),

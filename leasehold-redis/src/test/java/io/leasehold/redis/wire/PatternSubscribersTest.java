@@ -126,7 +126,12 @@ class PatternSubscribersTest {
                         LuaScript.MEMBER_RELEASE.text(),
                         ScriptOutputType.MULTI,
                         new String[] {
-                            bench.lock, bench.fence, watchers, KeyLayout.readWatchers(bench.lock), bench.readers
+                            bench.lock,
+                            bench.fence,
+                            watchers,
+                            KeyLayout.readWatchers(bench.lock),
+                            bench.readers,
+                            KeyLayout.readersWait(bench.lock)
                         },
                         BOB,
                         "0",

@@ -129,7 +129,8 @@ class RefusedWritesScriptTest {
                             bench.fence,
                             KeyLayout.watchers(bench.lock),
                             KeyLayout.readWatchers(bench.lock),
-                            bench.readers
+                            bench.readers,
+                            KeyLayout.readersWait(bench.lock)
                         },
                         owner,
                         Long.toString(ballot),

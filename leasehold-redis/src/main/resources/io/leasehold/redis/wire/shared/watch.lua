@@ -24,8 +24,13 @@ local function watch(set, channel, order, ms)
     return false
   end
   try('ZADD', set, order, 'q' .. channel)
-  local left = redis.call('PTTL', set)
-  redis.call('PEXPIRE', set, digits(math.max(ms, left)))
+  local left = digits(math.max(ms, redis.call('PTTL', set)))
+  redis.call('PEXPIRE', set, left)
+  if set == READ_WATCHERS and waits == '1' then
+    try('SET', READERS_WAIT, '1', 'PX', left)
+  elseif set == READ_WATCHERS then
+    try('SET', READERS_WAIT, '1', 'PX', left, 'NX')
+  end
   return true
 end
 
