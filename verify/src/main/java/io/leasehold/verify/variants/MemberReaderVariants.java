@@ -72,14 +72,26 @@ final class MemberReaderVariants {
                         "members-script-common-case-passes-readers",
                         "the common case of the whole script does not see that a reader waits",
                         ACQUIRE,
-                        "if watched and (watched == 0 or ",
+                        "if watched and waits ~= '1' and (watched == 0 or ",
                         "if watched and (true or "),
                 new Variant(
                         "members-script-many-pass-readers",
                         "the script for several callers does not see that a reader waits",
                         "redis/wire/member_acquire_many.lua",
-                        "not value and try('EXISTS', KEYS[i + 2]) ~= 1",
+                        "not value and values[i + 2] ~= '1'",
                         "not value"),
+                new Variant(
+                        "members-script-wait-without-a-sign",
+                        "no script for several callers is told that a reader waits",
+                        WATCH,
+                        "elseif set == READ_WATCHERS then",
+                        "elseif false then"),
+                new Variant(
+                        "members-script-sign-ends-with-one-reader",
+                        "a reader that no longer waits ends what says that others do",
+                        "redis/wire/shared/watchers.lua",
+                        "if waits == '1' and try('EXISTS', READ_WATCHERS) == 0 then",
+                        "if waits == '1' then"),
                 new Variant(
                         "members-script-reader-passes-writers",
                         "readers that come one after another starve a waiting writer",
