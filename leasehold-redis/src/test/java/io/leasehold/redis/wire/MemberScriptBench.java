@@ -41,6 +41,10 @@ final class MemberScriptBench {
             return new Caller(place, 60_000, on, ttlMillis, configuration, ageMicros);
         }
 
+        Caller patience(long millis) {
+            return new Caller(order, millis, channel, ttlMillis, configuration, ageMicros);
+        }
+
         Caller at(long place) {
             return new Caller(place, waitMillis, channel, ttlMillis, configuration, ageMicros);
         }
@@ -76,6 +80,22 @@ final class MemberScriptBench {
 
     List<Object> write(String owner, long candidate, Caller caller) {
         return eval(LuaScript.MEMBER_ACQUIRE, keys(), proposal(owner, candidate, caller));
+    }
+
+    /** The common case of a writer that does not wait: 1 if it has the lock, 0 if the whole script decides. */
+    Object writeCommonly(String owner, long candidate) {
+        String[] keys = {KeyLayout.marker(), lock, fence, readersWait};
+        return eval(
+                        LuaScript.MEMBER_ACQUIRE_MANY,
+                        keys,
+                        SET,
+                        Long.toString(BOUND),
+                        "volatile",
+                        owner + ":" + candidate + ":host/1/" + owner.charAt(0),
+                        "30000",
+                        Long.toString(candidate),
+                        "0")
+                .get(2);
     }
 
     List<Object> read(String owner, long candidate, Caller caller) {
