@@ -241,6 +241,7 @@ public final class JointHunt {
             return new TestHunt(List.of(
                             "io.leasehold.redis.wire.MemberReadScriptsTest",
                             "io.leasehold.redis.wire.MemberWakeScriptsTest",
+                            "io.leasehold.redis.wire.ReadersWaitScriptsTest",
                             "io.leasehold.redis.wire.MemberAcquireScriptTest",
                             "io.leasehold.redis.wire.MemberManyScriptsTest",
                             "io.leasehold.redis.node.MemberPlacesTest",

@@ -81,13 +81,13 @@ final class MemberReaderVariants {
                         "not value and values[i + 2] ~= '1'",
                         "not value"),
                 new Variant(
-                        "members-script-wait-without-a-sign",
+                        "members-script-wait-without-its-text",
                         "no script for several callers is told that a reader waits",
                         WATCH,
                         "elseif set == READ_WATCHERS then",
                         "elseif false then"),
                 new Variant(
-                        "members-script-sign-ends-with-one-reader",
+                        "members-script-text-ends-with-one-reader",
                         "a reader that no longer waits ends what says that others do",
                         "redis/wire/shared/watchers.lua",
                         "if waits == '1' and try('EXISTS', READ_WATCHERS) == 0 then",
