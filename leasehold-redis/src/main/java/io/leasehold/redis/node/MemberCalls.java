@@ -154,12 +154,7 @@ final class MemberCalls {
         };
         String readWatchers = KeyLayout.readWatchers(lock);
         String[] keys = {
-            lock,
-            KeyLayout.fence(lock),
-            watchers,
-            readWatchers,
-            KeyLayout.readers(lock),
-            KeyLayout.readersWait(lock)
+            lock, KeyLayout.fence(lock), watchers, readWatchers, KeyLayout.readers(lock), KeyLayout.readersWait(lock)
         };
         if (request.names().get(0).isRead()) {
             return new ScriptCall(LuaScript.MEMBER_READ_RELEASE, keys, arguments);

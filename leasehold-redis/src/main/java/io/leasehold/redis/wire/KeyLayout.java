@@ -38,8 +38,8 @@ public final class KeyLayout {
     private static final String OTHER_PERMITS = "permits::";
 
     private static final List<String> RESERVED = List.of("rw:", PERMITS);
-    private static final List<String> SIDE =
-            List.of(":fence", ":queued", ":behind", ":wanted", ":watchers", ":read-watchers", ":readers-wait", OF_READERS);
+    private static final List<String> SIDE = List.of(
+            ":fence", ":queued", ":behind", ":wanted", ":watchers", ":read-watchers", ":readers-wait", OF_READERS);
     private static final KeyLayout STANDARD = of(STANDARD_TEMPLATE);
 
     private final String before;

@@ -20,8 +20,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("quick")
 class KeyTemplateTest {
 
-    private static final List<UnaryOperator<String>> SIDE_KEYS =
-            List.of(KeyLayout::fence, KeyLayout::queued, KeyLayout::watchers, KeyLayout::readWatchers, KeyLayout::readersWait);
+    private static final List<UnaryOperator<String>> SIDE_KEYS = List.of(
+            KeyLayout::fence, KeyLayout::queued, KeyLayout::watchers, KeyLayout::readWatchers, KeyLayout::readersWait);
 
     @ParameterizedTest
     @CsvSource({

@@ -76,7 +76,9 @@ final class MemberAcquireScriptTest {
     }
 
     private String[] keys() {
-        return new String[] {lock, fence, watchers, KeyLayout.marker(), readWatchers, KeyLayout.readers(lock), readersWait};
+        return new String[] {
+            lock, fence, watchers, KeyLayout.marker(), readWatchers, KeyLayout.readers(lock), readersWait
+        };
     }
 
     private String[] arguments(String owner, long candidate) {

@@ -26,12 +26,7 @@ final class MemberReleaseScriptTest {
     private final String fence = KeyLayout.fence(lock);
     private final String watchers = KeyLayout.watchers(lock);
     private final String[] keys = {
-        lock,
-        fence,
-        watchers,
-        KeyLayout.readWatchers(lock),
-        KeyLayout.readers(lock),
-        KeyLayout.readersWait(lock)
+        lock, fence, watchers, KeyLayout.readWatchers(lock), KeyLayout.readers(lock), KeyLayout.readersWait(lock)
     };
 
     private static long now() {

@@ -269,7 +269,9 @@ final class ReadersWaitScriptsTest {
     void aRefusedTextIsReportedAndChangesNoAnswer() {
         assertThat(bench.write(CAROL, token(), PLAIN)).startsWith("yes");
         SERVER.server().call("ACL", "SETUSER", "default", "-set");
-        assertThat(waitToRead(ALICE, EARLY, HEARD).toString()).startsWith("[queued").contains("besides", "'set' command");
+        assertThat(waitToRead(ALICE, EARLY, HEARD).toString())
+                .startsWith("[queued")
+                .contains("besides", "'set' command");
         SERVER.server().call("ACL", "SETUSER", "default", "+set", "-del");
         assertThat(redis().exists(bench.readWatchers)).isOne();
         assertThat(redis().exists(bench.readersWait)).isZero();

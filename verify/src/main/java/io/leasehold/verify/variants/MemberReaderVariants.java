@@ -82,7 +82,7 @@ final class MemberReaderVariants {
                         "not value"),
                 new Variant(
                         "members-script-wait-without-its-text",
-                        "no script for several callers is told that a reader waits",
+                        "the script for several callers finds nothing of a reader that waits",
                         WATCH,
                         "elseif set == READ_WATCHERS then",
                         "elseif false then"),
