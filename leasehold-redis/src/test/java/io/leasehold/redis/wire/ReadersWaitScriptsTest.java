@@ -192,7 +192,7 @@ final class ReadersWaitScriptsTest {
 
     @Test
     void aTextWithoutASetEndsWithTheNextScript() {
-        for (Runnable next : List.<Runnable>of(
+        for (Runnable script : List.<Runnable>of(
                 () -> assertThat(bench.write(BOB, token(), PLAIN)).startsWith("yes"),
                 () -> bench.endWriter(BOB, token(), "leave", OWN),
                 () -> bench.endReader(BOB, token(), "leave", OWN),
@@ -200,7 +200,7 @@ final class ReadersWaitScriptsTest {
             redis().del(bench.lock, bench.readers);
             redis().set(bench.readersWait, "1");
             assertThat(bench.writeCommonly(BOB, token())).isEqualTo(0L);
-            next.run();
+            script.run();
             theCommonCaseIsBack();
         }
     }
