@@ -6,15 +6,11 @@ import static org.junit.jupiter.api.Assumptions.abort;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
-import io.leasehold.cli.output.Terminal;
 import io.leasehold.fencing.Admission;
 import io.leasehold.fencing.FencingGuard;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerUnavailableException;
-import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -38,16 +34,8 @@ class ConsensusStoresTest {
     @TempDir
     private Path directory;
 
-    /** The output of the program, run in this process. */
-    private record Said(int code, String out, String err) {}
-
-    private static Said say(String store, String... arguments) {
-        ByteArrayOutputStream out = new ByteArrayOutputStream();
-        ByteArrayOutputStream err = new ByteArrayOutputStream();
-        Terminal terminal = new Terminal(
-                new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8));
-        int code = Main.run(arguments, new Invocation(terminal, Map.of("LEASEHOLD_STORE", store)));
-        return new Said(code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+    private static Answer say(String store, String... arguments) {
+        return Answer.of(Map.of("LEASEHOLD_STORE", store), arguments);
     }
 
     @Test
@@ -69,7 +57,7 @@ class ConsensusStoresTest {
     }
 
     private void allVerbsWork(String store, String left, String ends) {
-        assertThat(say(store, "who", "job").code()).isEqualTo(ExitCode.FOUND.code());
+        assertThat(say(store, "who", "job").exitCode()).isEqualTo(ExitCode.FOUND.code());
         StartedCli.Setup cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", store);
         try (StartedCli run = cli.start("run", "job", "--", "sh", "-c", script("first"));
                 StartedCli second = awaitFile("first", run) ? cli.start("run", "job", "--", "true") : run) {
@@ -87,8 +75,8 @@ class ConsensusStoresTest {
                     .singleElement()
                     .asString()
                     .matches("job +\\S+ +sh +- +1 +" + left + " +" + token + " +\\Q" + holder + "\\E");
-            Said show = say(store, "show", "job");
-            assertThat(show.code()).isZero();
+            Answer show = say(store, "show", "job");
+            assertThat(show.exitCode()).isZero();
             assertThat(show.out()).contains("holder    " + holder, "token     " + token);
             assertThat(show.out().lines()).anyMatch(line -> line.matches("left      " + left));
             assertThat(say(store, "show", "job", "--json").out())
@@ -104,7 +92,7 @@ class ConsensusStoresTest {
             assertThat(second.exitCode()).as(second::err).isZero();
         }
         assertThat(say(store, "ls", "--json").out()).isEmpty();
-        assertThat(say(store, "show", "job").code()).isEqualTo(ExitCode.FOUND.code());
+        assertThat(say(store, "show", "job").exitCode()).isEqualTo(ExitCode.FOUND.code());
     }
 
     @Test
@@ -127,8 +115,8 @@ class ConsensusStoresTest {
         try (StartedCli run = cli.start("run", "--permit", "1", "pool", "--", "sh", "-c", script("first"))) {
             awaitFile("first", run);
             String holder = told().split(" ", -1)[0];
-            Said permits = say(store, "permits", "pool");
-            assertThat(permits.code()).as(permits.err()).isZero();
+            Answer permits = say(store, "permits", "pool");
+            assertThat(permits.exitCode()).as(permits.err()).isZero();
             assertThat(permits.out())
                     .contains("count     1 (stated by holders)\n", "held      1\n", "waiters   none", holder)
                     .doesNotContain("permit of");
@@ -138,23 +126,23 @@ class ConsensusStoresTest {
             assertThat(say(store, "who", "--id", "pool#0").out().strip()).isEqualTo(holder);
             assertThat(say(store, "ls").out()).contains("pool#0 ", "PERMITS").doesNotContain("permit of");
             assertThat(say(store, "show", "pool#0").out()).contains("holder    " + holder);
-            Said other = say(store, "run", "-n", "--permit", "2", "pool", "--", "true");
-            assertThat(other.code())
+            Answer other = say(store, "run", "-n", "--permit", "2", "pool", "--", "true");
+            assertThat(other.exitCode())
                     .as("it meets the holder, or another slot is free: " + other.err())
                     .isIn(ExitCode.USAGE.code(), ExitCode.OK.code());
-            Said busy = say(store, "run", "-n", "--permit", "1", "pool", "--", "true");
-            assertThat(busy.code()).isEqualTo(ExitCode.BUSY.code());
+            Answer busy = say(store, "run", "-n", "--permit", "1", "pool", "--", "true");
+            assertThat(busy.exitCode()).isEqualTo(ExitCode.BUSY.code());
             assertThat(busy.err()).contains("permits \"pool\" are busy: held by " + holder);
-            Said count = say(store, "permits", "pool", "--count", "3");
-            assertThat(count.code()).isEqualTo(ExitCode.UNSAFE.code());
+            Answer count = say(store, "permits", "pool", "--count", "3");
+            assertThat(count.exitCode()).isEqualTo(ExitCode.UNSAFE.code());
             assertThat(count.err()).contains("keeps no count", "a count of 3");
             assertThat(say(store, "permits", "pool", "--release", "0", "--holder", holder, "--yes")
-                            .code())
+                            .exitCode())
                     .isZero();
             assertThat(run.exitCode()).as(run::err).isEqualTo(ExitCode.LEASE_LOST.code());
         }
         assertThat(say(store, "permits", "pool").out()).contains("none yet", "held      0");
-        assertThat(say(store, "permits", "pool", "--count", "3", "--yes").code())
+        assertThat(say(store, "permits", "pool", "--count", "3", "--yes").exitCode())
                 .isEqualTo(ExitCode.UNSAFE.code());
     }
 
@@ -188,8 +176,8 @@ class ConsensusStoresTest {
                 "etcd://h?cert=/x | is for TLS",
             })
     void aWrongUriIsOneLineAndExitCode64(String store, String rule) {
-        Said said = say(store, "ls");
-        assertThat(said.code()).isEqualTo(64);
+        Answer said = say(store, "ls");
+        assertThat(said.exitCode()).isEqualTo(64);
         assertThat(said.err().lines().toList()).singleElement().asString().contains(rule);
         assertThat(said.out()).isEmpty();
     }

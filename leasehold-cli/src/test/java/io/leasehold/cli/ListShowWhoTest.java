@@ -54,20 +54,20 @@ class ListShowWhoTest {
             String holder = said("holder").split(" ", -1)[0];
             String token = said("holder").split(" ", -1)[1];
 
-            assertSays(0, cli.run("who", "--id", "nightly report"), holder);
+            assertSays(0, cli.ask("who", "--id", "nightly report"), holder);
             tellsTheWholeAnswer(holder, token);
-            assertThat(cli.run("ls").out().lines().toList()).hasSize(2).satisfies(lines -> {
+            assertThat(cli.ask("ls").out().lines().toList()).hasSize(2).satisfies(lines -> {
                 assertThat(lines.get(0)).matches("LOCK +USER +COMMAND +SINCE +WAITERS +LEFT +TOKEN +HOLDER");
                 assertThat(lines.get(1))
                         .matches("nightly report +" + user() + " +sh +[-0-9:TZ]+ +- +[0-9.]+m?s +" + token + " +\\Q"
                                 + holder + "\\E");
             });
-            assertThat(cli.run("ls", "--json", "night*").out())
+            assertThat(cli.ask("ls", "--json", "night*").out())
                     .matches("\\{\"lock\":\"nightly report\",\"holder\":\\{\"id\":\"\\Q" + holder
                             + "\\E\".*\"user\":\"" + user() + "\",\"command\":\"sh\"},\"since\":\"[-0-9:.TZ]+\","
                             + "\"waiters\":null}\n");
-            assertSays(0, cli.run("ls", "--json", "other*"));
-            StartedCli show = cli.run("show", "nightly report");
+            assertSays(0, cli.ask("ls", "--json", "other*"));
+            Answer show = cli.ask("show", "nightly report");
             assertThat(show.exitCode()).isZero();
             assertThat(show.out())
                     .contains(
@@ -76,7 +76,7 @@ class ListShowWhoTest {
                             "token     " + token,
                             "promises  ",
                             "waiters   not known");
-            assertThat(cli.run("show", "--json", "nightly report").out())
+            assertThat(cli.ask("show", "--json", "nightly report").out())
                     .startsWith("{\"lock\":\"nightly report\",\"store\":\"")
                     .contains("\"holder\":{\"id\":\"" + holder + "\"");
 
@@ -91,9 +91,9 @@ class ListShowWhoTest {
         String pid = holder.split("/", -1)[1];
         Await.until(
                 () -> "a record of the holder; last: "
-                        + cli.run("who", "nightly report").out(),
-                () -> cli.run("who", "nightly report").out().contains("process   " + pid + " on "));
-        StartedCli who = cli.run("who", "nightly report");
+                        + cli.ask("who", "nightly report").out(),
+                () -> cli.ask("who", "nightly report").out().contains("process   " + pid + " on "));
+        Answer who = cli.ask("who", "nightly report");
         assertThat(who.exitCode()).isZero();
         assertThat(who.out())
                 .contains(
@@ -108,12 +108,12 @@ class ListShowWhoTest {
                         "health    alive: its client last reported ",
                         "leasehold wait 'nightly report'",
                         "leasehold release 'nightly report' --holder " + holder);
-        assertThat(cli.run("who", "--json", "nightly report").out())
+        assertThat(cli.ask("who", "--json", "nightly report").out())
                 .matches("\\{\"id\":\"\\Q" + holder + "\\E\",\"fencingToken\":" + token
                         + ",\"remainingTtlMs\":\\d+,\"ends\":\"by-ttl\",\"user\":\"" + user()
                         + "\",\"command\":\"sh\",\"readers\":\\[],\"client\":\\{\"host\":.*,\"pid\":" + pid
                         + ",.*},\"waiters\":null}\n");
-        assertThat(cli.run("show", "nightly report").out()).contains("process   " + pid + " on ", "renewals  ");
+        assertThat(cli.ask("show", "nightly report").out()).contains("process   " + pid + " on ", "renewals  ");
     }
 
     @Test
@@ -123,20 +123,20 @@ class ListShowWhoTest {
     }
 
     private void assertNobodyHolds(String lock) {
-        assertSays(ExitCode.FOUND.code(), cli.run("who", lock));
-        assertSays(ExitCode.FOUND.code(), cli.run("who", "--json", lock), "null");
-        StartedCli show = cli.run("show", lock);
+        assertSays(ExitCode.FOUND.code(), cli.ask("who", lock));
+        assertSays(ExitCode.FOUND.code(), cli.ask("who", "--json", lock), "null");
+        Answer show = cli.ask("show", lock);
         assertThat(show.exitCode()).isEqualTo(ExitCode.FOUND.code());
         assertThat(show.out()).contains("state     free").doesNotContain("holder", "token");
-        StartedCli json = cli.run("show", "--json", lock);
+        Answer json = cli.ask("show", "--json", lock);
         assertThat(json.exitCode()).isEqualTo(ExitCode.FOUND.code());
         assertThat(json.out()).endsWith("\"holder\":null,\"readers\":[],\"client\":null,\"waiters\":null}\n");
-        assertSays(0, cli.run("ls", "--json"));
+        assertSays(0, cli.ask("ls", "--json"));
     }
 
-    private static void assertSays(int code, StartedCli cli, String... lines) {
-        assertThat(cli.exitCode()).as(cli::err).isEqualTo(code);
-        assertThat(cli.out().lines().toList()).isEqualTo(List.of(lines));
-        assertThat(cli.err()).isEmpty();
+    private static void assertSays(int code, Answer answer, String... lines) {
+        assertThat(answer.exitCode()).as(answer::err).isEqualTo(code);
+        assertThat(answer.out().lines().toList()).isEqualTo(List.of(lines));
+        assertThat(answer.err()).isEmpty();
     }
 }

@@ -80,7 +80,7 @@ class PermitsTest {
 
     @Test
     void twoRunsHaveSlotsOfTheirOwn() {
-        StartedCli none = cli.run("permits", "pool");
+        Answer none = cli.ask("permits", "pool");
         assertThat(none.exitCode()).as(none.err()).isEqualTo(69);
         try (StartedCli one = hold("one");
                 StartedCli two = hold("two")) {
@@ -108,7 +108,7 @@ class PermitsTest {
             StartedCli.shell("touch '" + directory.resolve("end") + "'");
             assertThat(one.exitCode()).as(one::err).isZero();
         }
-        assertThat(cli.run("permits", "pool").out()).contains("held      0");
+        assertThat(cli.ask("permits", "pool").out()).contains("held      0");
     }
 
     private void assertAnotherCountIsRefused() {
@@ -118,56 +118,56 @@ class PermitsTest {
     }
 
     private void assertSeen() {
-        StartedCli permits = cli.run("permits", "pool");
+        Answer permits = cli.ask("permits", "pool");
         assertThat(permits.exitCode()).as(permits.err()).isZero();
         assertThat(permits.out())
                 .contains("permits   pool\n", "count     2 (version 2)\n", "held      2\n")
                 .containsPattern("pool +0 +2 +\\S+ +sh +[0-9.]+m?s +" + word("one", 3) + " +\\Q" + word("one", 2))
                 .containsPattern("pool +1 +2 +\\S+ +sh +[0-9.]+m?s +" + word("two", 3) + " +\\Q" + word("two", 2));
-        assertThat(cli.run("permits", "--json", "pool").out())
+        assertThat(cli.ask("permits", "--json", "pool").out())
                 .startsWith(
                         "{\"permits\":\"pool\",\"count\":2,\"version\":2,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
-        assertThat(cli.run("ls").out()).containsPattern("PERMITS +SLOT").contains(word("one", 2), word("two", 2));
-        assertThat(cli.run("ls", "--json").out())
+        assertThat(cli.ask("ls").out()).containsPattern("PERMITS +SLOT").contains(word("one", 2), word("two", 2));
+        assertThat(cli.ask("ls", "--json").out())
                 .as("each line has a lock, whatever script reads it")
                 .isEmpty();
-        assertThat(cli.run("ls", "--permits", "--limit", "1").out()).contains(word("one", 2), word("two", 2));
-        assertThat(cli.run("ls", "--permits", "--json").out().lines())
+        assertThat(cli.ask("ls", "--permits", "--limit", "1").out()).contains(word("one", 2), word("two", 2));
+        assertThat(cli.ask("ls", "--permits", "--json").out().lines())
                 .hasSize(2)
                 .allMatch(line -> line.startsWith("{\"permits\":\"pool\",\"slot\":"));
-        assertThat(cli.run("ls", "--permits", "--json", "other*").out()).isEmpty();
+        assertThat(cli.ask("ls", "--permits", "--json", "other*").out()).isEmpty();
     }
 
     /** The lock of the name is free. What is about that lock says that its permits are held. */
     private void assertHinted() {
         String hint = "2 of 2 permits of that name are held: leasehold permits pool";
-        StartedCli show = cli.run("show", "pool");
+        Answer show = cli.ask("show", "pool");
         assertThat(show.exitCode()).isEqualTo(1);
         assertThat(show.out()).contains("state     free\n", "permits   " + hint + "\n");
-        StartedCli who = cli.run("who", "pool");
+        Answer who = cli.ask("who", "pool");
         assertThat(who.exitCode()).isEqualTo(1);
         assertThat(who.out()).isEmpty();
         assertThat(who.err()).contains("the lock is free; " + hint);
-        StartedCli release = cli.run("release", "--force", "pool");
+        Answer release = cli.ask("release", "--force", "pool");
         assertThat(release.exitCode()).isEqualTo(1);
         assertThat(release.out()).contains("there is nothing to release; " + hint);
-        assertThat(cli.run("who", "other").err()).isEmpty();
+        assertThat(cli.ask("who", "other").err()).isEmpty();
     }
 
     private void assertTaken() {
         String holder = word("two", 2);
-        assertThat(cli.run("permits", "pool", "--release", "1").exitCode()).isEqualTo(64);
-        assertThat(cli.run("permits", "pool", "--release", "1", "--holder", "other")
+        assertThat(cli.ask("permits", "pool", "--release", "1").exitCode()).isEqualTo(64);
+        assertThat(cli.ask("permits", "pool", "--release", "1", "--holder", "other")
                         .exitCode())
                 .isEqualTo(1);
-        StartedCli dry = cli.run("permits", "pool", "--release", "1", "--holder", holder);
+        Answer dry = cli.ask("permits", "pool", "--release", "1", "--holder", holder);
         assertThat(dry.exitCode()).isZero();
         assertThat(dry.out()).contains("with --yes");
-        StartedCli taken = cli.run("permits", "pool", "--release", "1", "--holder", holder, "--yes");
+        Answer taken = cli.ask("permits", "pool", "--release", "1", "--holder", holder, "--yes");
         assertThat(taken.exitCode()).as(taken.err()).isZero();
         assertThat(taken.out()).contains("was released");
         assertThat(taken.err()).contains("audit", holder);
-        assertThat(cli.run("permits", "pool", "--release", "1", "--force", "--yes")
+        assertThat(cli.ask("permits", "pool", "--release", "1", "--force", "--yes")
                         .exitCode())
                 .isEqualTo(1);
     }
@@ -176,20 +176,20 @@ class PermitsTest {
     void anOperatorChangesTheCount() {
         assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode())
                 .isZero();
-        StartedCli dry = cli.run("permits", "pool", "--count", "3");
+        Answer dry = cli.ask("permits", "pool", "--count", "3");
         assertThat(dry.exitCode()).isZero();
         assertThat(dry.out()).contains("a count of 2", "with --yes");
         assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode())
                 .isZero();
-        StartedCli changed = cli.run("permits", "pool", "--count", "3", "--yes");
+        Answer changed = cli.ask("permits", "pool", "--count", "3", "--yes");
         assertThat(changed.exitCode()).as(changed.err()).isZero();
         assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode())
                 .isEqualTo(64);
         assertThat(cli.run("run", "--permit", "3", "pool", "--", "true").exitCode())
                 .isZero();
-        assertThat(cli.run("permits", "pool", "--count", "3", "--yes").exitCode())
+        assertThat(cli.ask("permits", "pool", "--count", "3", "--yes").exitCode())
                 .isEqualTo(1);
-        assertThat(cli.run("permits", "pool", "--count", "0", "--yes").exitCode())
+        assertThat(cli.ask("permits", "pool", "--count", "0", "--yes").exitCode())
                 .isEqualTo(64);
         assertThat(cli.run("run", "--permit", "0", "pool", "--", "true").exitCode())
                 .isEqualTo(64);

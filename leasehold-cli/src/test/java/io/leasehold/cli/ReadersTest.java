@@ -56,13 +56,13 @@ class ReadersTest {
             StartedCli writer = cli.run("run", "-n", "catalog", "--", "true");
             assertThat(writer.exitCode()).isEqualTo(75);
             assertThat(writer.err()).contains("lock \"catalog\" is busy: held by readers");
-            StartedCli shown = cli.run("show", "catalog");
+            Answer shown = cli.ask("show", "catalog");
             assertThat(shown.out()).contains("holder    readers", "readers   ", said("one"), said("two"));
-            assertThat(cli.run("who", "--id", "catalog").out()).contains(said("one"), said("two"));
-            assertThat(cli.run("who", "catalog").out()).contains("read by others", "--holder readers");
-            assertThat(cli.run("show", "--json", "catalog").out()).contains("\"readers\":[{\"id\":\"");
+            assertThat(cli.ask("who", "--id", "catalog").out()).contains(said("one"), said("two"));
+            assertThat(cli.ask("who", "catalog").out()).contains("read by others", "--holder readers");
+            assertThat(cli.ask("show", "--json", "catalog").out()).contains("\"readers\":[{\"id\":\"");
 
-            StartedCli release = cli.run("release", "catalog", "--holder", said("two"), "--yes");
+            Answer release = cli.ask("release", "catalog", "--holder", said("two"), "--yes");
             assertThat(release.exitCode()).as(release.err()).isZero();
             assertThat(two.exitCode()).as("its command ends").isEqualTo(76);
             assertThat(cli.run("run", "-n", "catalog", "--", "true").exitCode()).isEqualTo(75);
@@ -78,7 +78,7 @@ class ReadersTest {
     @Test
     void anOperatorEndsAllReaders() {
         try (StartedCli one = read("one")) {
-            StartedCli release = cli.run("release", "catalog", "--holder", "readers", "--yes");
+            Answer release = cli.ask("release", "catalog", "--holder", "readers", "--yes");
             assertThat(release.exitCode()).as(release.err()).isZero();
             assertThat(one.exitCode()).isEqualTo(76);
         }
@@ -102,7 +102,7 @@ class ReadersTest {
                 StartedCli two = read("two")) {
             assertThat(file.run("run", "-n", "catalog", "--", "true").exitCode())
                     .isEqualTo(75);
-            assertThat(file.run("who", "--id", "catalog").out()).contains(said("one"), said("two"));
+            assertThat(file.ask("who", "--id", "catalog").out()).contains(said("one"), said("two"));
             StartedCli.shell("touch '" + directory.resolve("end") + "'");
             assertThat(one.exitCode()).as(one::err).isZero();
             assertThat(two.exitCode()).as(two::err).isZero();

@@ -219,7 +219,7 @@ class RunTest {
             Await.until(run::err, () -> Files.exists(directory.resolve("ran")));
             Await.until(
                     run::err,
-                    () -> cli.run("release", "job", "--force", "--yes").exitCode() == 0);
+                    () -> cli.ask("release", "job", "--force", "--yes").exitCode() == 0);
             Await.until(run::err, () -> !run.isAlive());
 
             assertThat(run.err()).contains("lost");

@@ -68,10 +68,10 @@ class RunTicketTest {
         assertThat(first.err() + first.out()).doesNotContain(written.secret()).doesNotContain(written.text());
 
         assertThat(cli.run("run", "-n", "job", "--", "true").exitCode()).isEqualTo(75);
-        StartedCli who = cli.run("who", "job");
+        Answer who = cli.ask("who", "job");
         assertThat(who.out()).contains("ticket of ", "kept for a ticket").doesNotContain(written.secret());
-        assertThat(cli.run("ls").out()).contains("ticket of ");
-        assertThat(cli.run("leaks").exitCode())
+        assertThat(cli.ask("ls").out()).contains("ticket of ");
+        assertThat(cli.ask("leaks").exitCode())
                 .as("an unused ticket is no leak")
                 .isZero();
 
@@ -155,11 +155,11 @@ class RunTicketTest {
             {"run", "--export", ticket.toString(), "--claim", "25h", "other", "--", "true"},
             {"run", "-n", "--on-busy=skip", "--resume", ticket.toString(), "job", "--", "true"}
         }) {
-            StartedCli run = cli.run(line);
+            Answer run = cli.ask(line);
             assertThat(run.exitCode())
                     .as(String.join(" ", line) + ": " + run.err())
                     .isEqualTo(64);
-            assertThat(run.errLines())
+            assertThat(run.err().lines())
                     .singleElement()
                     .asString()
                     .startsWith("leasehold: ")
@@ -226,7 +226,7 @@ class RunTicketTest {
             statement.execute("PRAGMA busy_timeout = 10000");
             Await.until("the waiter", () -> isAwaited(statement));
             Files.createDirectories(Path.of(ticket + "2").resolve("full"));
-            assertThat(cli.run("release", "--force", "--yes", "job").exitCode()).isZero();
+            assertThat(cli.ask("release", "--force", "--yes", "job").exitCode()).isZero();
             assertThat(waiting.exitCode()).as(waiting.err()).isEqualTo(64);
             assertThat(Files.exists(directory.resolve("ran"))).isFalse();
         }
@@ -247,7 +247,7 @@ class RunTicketTest {
         try (StartedCli run = cli.start(
                 "run", "--ttl=3s", "--at-least=30s", "--export", ticket.toString(), "job", "--", "touch", "ended")) {
             Await.until("the end of the command", () -> Files.exists(directory.resolve("ended")));
-            assertThat(cli.run("release", "--force", "--yes", "job").exitCode()).isZero();
+            assertThat(cli.ask("release", "--force", "--yes", "job").exitCode()).isZero();
             assertThat(run.exitCode()).as(run.err()).isEqualTo(76);
             assertThat(files()).isEmpty();
         }

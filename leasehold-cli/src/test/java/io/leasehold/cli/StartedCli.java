@@ -99,6 +99,13 @@ public final class StartedCli implements AutoCloseable {
             }
         }
 
+        /** Runs a verb that starts no command in this process: {@link Answer}. */
+        Answer ask(String... arguments) {
+            Map<String, String> settings = new HashMap<>(environment);
+            settings.putIfAbsent("HOME", directory.toString());
+            return Answer.of(settings, arguments);
+        }
+
         /** Starts it and waits for its end. */
         public StartedCli run(String... arguments) {
             StartedCli started = start(arguments);

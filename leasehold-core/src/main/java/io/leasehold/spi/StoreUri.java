@@ -52,6 +52,10 @@ public final class StoreUri {
      */
     public static StoreUri parse(String text) {
         Objects.requireNonNull(text, "store URI");
+        if (text.isBlank()) {
+            throw new IllegalArgumentException(
+                    "the store URI is empty; write for example memory:, sqlite:, sqlite:PATH or redis://host:6379");
+        }
         int colon = text.indexOf(':');
         if (colon <= 0 || !SCHEME.matcher(text.substring(0, colon)).matches()) {
             throw new IllegalArgumentException("store URI \"" + redact(text)

@@ -83,6 +83,13 @@ final class StoreUriTest {
     }
 
     @Test
+    void anEmptyUriIsRefused() {
+        assertThatThrownBy(() -> StoreUri.parse(" "))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("the store URI is empty; write for example memory:");
+    }
+
+    @Test
     void schemeAndRestAreTold() {
         assertThat(StoreUri.parse("SQLite:/var/x.db").scheme()).isEqualTo("sqlite");
         assertThat(StoreUri.parse("sqlite:/var/x.db").rest()).isEqualTo("/var/x.db");

@@ -7,6 +7,7 @@ import io.leasehold.redis.wire.LifeCheck;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.StoreAddress;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -21,6 +22,7 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
 
     private static final String FORM =
             "redlock:?node=redis%3A%2F%2Fa%3A6379&node=redis%3A%2F%2Fb%3A6379&node=redis%3A%2F%2Fc%3A6379&maxTtl=30s";
+    private static final Pattern HOSTS = Pattern.compile("//[A-Za-z0-9.-]+(:\\d+)?(,[A-Za-z0-9.-]+(:\\d+)?)*");
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._:-]{1,128}");
 
     /**
@@ -36,7 +38,7 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
     static RedlockUri parse(StoreUri uri) {
         String rest = uri.rest();
         if (!rest.startsWith("?")) {
-            throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": write " + FORM);
+            throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": write " + form(rest));
         }
         List<String> texts = new ArrayList<>();
         QuorumSettings settings = QuorumSettings.standard();
@@ -67,6 +69,17 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
                         .map(text -> node(StoreAddress.decoded(uri, text, "URI of a node")))
                         .toList(),
                 settings);
+    }
+
+    /** The URI to write. If the text names hosts as other schemes do, it is that of these hosts. */
+    private static String form(String rest) {
+        if (!HOSTS.matcher(rest).matches()) {
+            return FORM;
+        }
+        return Arrays.stream(rest.substring(2).split(",", -1))
+                .map(host -> host.contains(":") ? host.replace(":", "%3A") : host + "%3A6379")
+                .map(encoded -> "node=redis%3A%2F%2F" + encoded)
+                .collect(Collectors.joining("&", "redlock:?", ""));
     }
 
     /** Reads the URI of one node and removes Leasehold's own parameters from it. */

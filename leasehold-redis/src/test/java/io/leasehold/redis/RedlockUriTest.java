@@ -32,6 +32,10 @@ final class RedlockUriTest {
     @Test
     void badInputIsRefusedWithTheRule() {
         refused("redlock:", "write redlock:?node=");
+        refused(
+                "redlock://one:1,two.example",
+                "write redlock:?node=redis%3A%2F%2Fone%3A1&node=redis%3A%2F%2Ftwo.example%3A6379");
+        refused("redlock://u:secret@one,two", "\"redlock://***@one,two\": write redlock:?node=redis%3A%2F%2Fa%3A6379&");
         refused("redlock:?maxTtl=soon&node=redis%3A%2F%2Fa", "maxTtl=soon is no duration");
         refused("redlock:?nodes=a", "unknown parameter \"nodes\"");
         refused("redlock:?node=memory%3A", "its scheme must be one of");
