@@ -259,8 +259,8 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
     }
 
     /**
-     * Withdraws the parts. Completes when nothing is left of the current part, or its permit is among those that are given
-     * back.
+     * Withdraws the parts. Completes when nothing is left of the current part, or when its permit is among those to be
+     * released.
      */
     private CompletableFuture<?> withdraw() {
         parts.giveBack(true);
