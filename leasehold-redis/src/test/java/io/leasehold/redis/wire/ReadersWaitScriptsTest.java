@@ -5,7 +5,6 @@ import static io.leasehold.redis.wire.MemberScriptBench.OWN;
 import static io.leasehold.redis.wire.ScriptBench.ALICE;
 import static io.leasehold.redis.wire.ScriptBench.BOB;
 import static io.leasehold.redis.wire.ScriptBench.CAROL;
-import static io.leasehold.redis.wire.ScriptBench.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.redis.RedisUnderTest;
