@@ -57,7 +57,7 @@ class HelpTest {
     @Test
     void fitsOneScreenForEveryCommand() {
         PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
-        CommandLine root = Main.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
+        CommandLine root = CommandTree.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
         assertFits(root);
         root.getSubcommands().values().forEach(HelpTest::assertFits);
     }
@@ -67,8 +67,8 @@ class HelpTest {
     void aRunReadsNoOtherCommandAndHelpsAsEver() {
         PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
         Invocation invocation = new Invocation(new Terminal(nowhere, nowhere), Map.of());
-        CommandLine one = Main.commandLine(new String[] {"run", "--help"}, invocation);
-        CommandLine all = Main.commandLine(new String[] {"--store", "memory:", "run"}, invocation);
+        CommandLine one = CommandTree.commandLine(new String[] {"run", "--help"}, invocation);
+        CommandLine all = CommandTree.commandLine(new String[] {"--store", "memory:", "run"}, invocation);
 
         assertThat(one.getSubcommands()).containsOnlyKeys("run");
         assertThat(all.getSubcommands()).hasSizeGreaterThan(10);
@@ -79,7 +79,7 @@ class HelpTest {
     @Test
     void describesCommandsAndOptionsInSentences() {
         PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
-        CommandLine root = Main.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
+        CommandLine root = CommandTree.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
         assertSentences(root.getCommandSpec());
         root.getSubcommands().values().forEach(command -> assertSentences(command.getCommandSpec()));
     }
@@ -123,7 +123,7 @@ class HelpTest {
     @Test
     void namesEveryVisibleCommandInTheHelpAndWhenNoneIsGiven() {
         PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
-        CommandLine root = Main.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
+        CommandLine root = CommandTree.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
         List<String> visible = root.getSubcommands().entrySet().stream()
                 .filter(command ->
                         !command.getValue().getCommandSpec().usageMessage().hidden())

@@ -55,7 +55,7 @@ class ActiveLease implements LeakWatch.Watched {
         this.owner = owner;
         this.token = token;
         this.acquiredAtNanos = acquiredAtNanos;
-        FlightEvents.Hold recording = FlightEvents.begun(FlightEvents.Hold::new);
+        FlightEvents.Hold recording = FlightEvents.holdBegun();
         this.news = recording == null ? null : new LeaseNews(recording);
     }
 

@@ -23,7 +23,7 @@ final class AttemptNews {
         this.name = name;
         this.context = context;
         this.startAtNanos = startAtNanos;
-        this.recording = FlightEvents.begun(FlightEvents.Wait::new);
+        this.recording = FlightEvents.waitBegun();
         context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
     }
 

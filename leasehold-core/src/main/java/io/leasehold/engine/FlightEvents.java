@@ -6,7 +6,6 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.admin.ClientRecord;
 import java.time.Duration;
-import java.util.function.Supplier;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
 import jdk.jfr.Event;
@@ -23,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * Names and fields are a contract. The field {@code lock} of permits is {@code permits} and their name; that of
  * readers is {@code readers} and the name of their lock.
  *
- * <p>While nothing is recorded, no event is created: {@link #begun} returns null. The settings of the recording define
+ * <p>While nothing is recorded, no event is created: {@link #waitBegun} and its like return null. The settings of the recording define
  * the thresholds, for example {@code io.leasehold.Wait#threshold=1 s}.
  */
 @SuppressWarnings("UnusedVariable") // the recorder reads the fields of an event
@@ -31,34 +30,41 @@ final class FlightEvents {
 
     private FlightEvents() {}
 
+    /**
+     * Whether this JVM has or had a recording or stream. The first event of any class, even a disabled one, makes the
+     * recorder read the descriptions of all events of the JVM. A short program need not wait for that, nor for the classes
+     * of the events, which no class-data archive keeps: so each class creates its own events.
+     */
+    private static boolean mayBeRecorded() {
+        return FlightRecorder.isInitialized();
+    }
+
     /** Returns an event that begins now; null if it is not recorded. */
-    static <E extends Event> @Nullable E begun(Supplier<E> kind) {
-        E event = recorded(kind);
-        if (event != null) {
-            event.begin();
+    static @Nullable Wait waitBegun() {
+        return mayBeRecorded() ? Wait.begun() : null;
+    }
+
+    /** Returns an event that begins now; null if it is not recorded. */
+    static @Nullable Hold holdBegun() {
+        return mayBeRecorded() ? Hold.begun() : null;
+    }
+
+    /** Returns an event that begins now; null if it is not recorded. */
+    static @Nullable Renewal renewalBegun() {
+        return mayBeRecorded() ? Renewal.begun() : null;
+    }
+
+    private static <E extends Event> @Nullable E begun(E event) {
+        if (!event.isEnabled()) {
+            return null;
         }
+        event.begin();
         return event;
     }
 
-    /**
-     * Returns an event of this kind. Returns null if it is not recorded, or if this JVM has had no recording or stream
-     * at all. The first event of any class, even a disabled one, makes the recorder read the descriptions of all events
-     * of the JVM. A short program need not wait for that.
-     */
-    private static <E extends Event> @Nullable E recorded(Supplier<E> kind) {
-        E event = FlightRecorder.isInitialized() ? kind.get() : null;
-        return event != null && event.isEnabled() ? event : null;
-    }
-
     static void lost(LockName name, long fencingToken, LossCause cause, Duration held, String store) {
-        Loss event = recorded(Loss::new);
-        if (event != null) {
-            event.lock = ClientRecord.listed(name);
-            event.fencingToken = fencingToken;
-            event.lossCause = cause.name();
-            event.held = held.toNanos();
-            event.store = store;
-            event.commit();
+        if (mayBeRecorded()) {
+            Loss.happened(name, fencingToken, cause, held, store);
         }
     }
 
@@ -78,6 +84,10 @@ final class FlightEvents {
 
         @Label("Store")
         private @Nullable String store;
+
+        private static @Nullable Wait begun() {
+            return FlightEvents.begun(new Wait());
+        }
 
         void ended(LockName name, AttemptOutcome how, String where) {
             end();
@@ -107,6 +117,10 @@ final class FlightEvents {
         @Label("End")
         @Description("RELEASED, ALREADY_LOST or UNCONFIRMED after a release, LOST before one")
         private @Nullable String end;
+
+        private static @Nullable Hold begun() {
+            return FlightEvents.begun(new Hold());
+        }
 
         void ended(LockName name, long token, String how) {
             end();
@@ -140,6 +154,10 @@ final class FlightEvents {
         @Description("The validity that was left when the answer came, before it counted")
         @Timespan(Timespan.NANOSECONDS)
         private long headroom;
+
+        private static @Nullable Renewal begun() {
+            return FlightEvents.begun(new Renewal());
+        }
 
         void ended(LockName name, long token, RenewalOutcome how, Duration left) {
             end();
@@ -175,5 +193,18 @@ final class FlightEvents {
 
         @Label("Store")
         private @Nullable String store;
+
+        private static void happened(
+                LockName name, long fencingToken, LossCause cause, Duration held, String store) {
+            Loss event = new Loss();
+            if (event.isEnabled()) {
+                event.lock = ClientRecord.listed(name);
+                event.fencingToken = fencingToken;
+                event.lossCause = cause.name();
+                event.held = held.toNanos();
+                event.store = store;
+                event.commit();
+            }
+        }
     }
 }

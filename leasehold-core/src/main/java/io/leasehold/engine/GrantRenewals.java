@@ -141,7 +141,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     public void sent() {
         // This is the first step, since a release may wait for it.
         grant.on(new GrantMachine.RenewalSent());
-        FlightEvents.Renewal begun = FlightEvents.begun(FlightEvents.Renewal::new);
+        FlightEvents.Renewal begun = FlightEvents.renewalBegun();
         synchronized (this) {
             recording = begun;
         }

@@ -76,9 +76,9 @@ class FlightEventsTest {
 
     @Test
     void thereIsNoEventWhileNothingIsRecorded() {
-        assertThat(FlightEvents.begun(FlightEvents.Wait::new)).isNull();
-        assertThat(FlightEvents.begun(FlightEvents.Hold::new)).isNull();
-        assertThat(FlightEvents.begun(FlightEvents.Renewal::new)).isNull();
+        assertThat(FlightEvents.waitBegun()).isNull();
+        assertThat(FlightEvents.holdBegun()).isNull();
+        assertThat(FlightEvents.renewalBegun()).isNull();
     }
 
     private static void workAndLose(LockClient locks) {

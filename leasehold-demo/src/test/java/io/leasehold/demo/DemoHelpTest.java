@@ -3,7 +3,7 @@ package io.leasehold.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.cli.Invocation;
-import io.leasehold.cli.Main;
+import io.leasehold.cli.CommandTree;
 import io.leasehold.cli.StartedCli;
 import io.leasehold.cli.output.Terminal;
 import java.io.ByteArrayOutputStream;
@@ -30,7 +30,7 @@ class DemoHelpTest {
 
     private static CommandLine program() {
         PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
-        return Main.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
+        return CommandTree.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
     }
 
     @Test

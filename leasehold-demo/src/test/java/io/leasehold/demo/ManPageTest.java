@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
-import io.leasehold.cli.Main;
+import io.leasehold.cli.CommandTree;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.CommandLookup;
@@ -53,7 +53,7 @@ class ManPageTest {
 
     private static Map<String, Set<String>> optionsOfTheProgram() {
         Terminal nowhere = new Terminal(silent(), silent());
-        CommandLine line = Main.commandLine(new Invocation(nowhere, Map.of()));
+        CommandLine line = CommandTree.commandLine(new Invocation(nowhere, Map.of()));
         Map<String, Set<String>> options = new TreeMap<>();
         Set<String> everywhere = visible(line.getCommandSpec());
         options.put(GLOBAL, everywhere);

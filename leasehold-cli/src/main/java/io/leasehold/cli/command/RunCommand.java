@@ -414,6 +414,13 @@ public final class RunCommand implements Callable<Integer> {
 
     private RuntimeException usage(@Nullable String message) {
         String text = String.valueOf(message);
-        return spec == null ? new IllegalArgumentException(text) : new ParameterException(spec.commandLine(), text);
+        return spec == null ? new IllegalArgumentException(text) : ByPicocli.refusal(spec, text);
+    }
+
+    /** A class of its own, because to verify it the JVM loads picocli, which a plain run does without. */
+    private static final class ByPicocli {
+        static RuntimeException refusal(CommandSpec spec, String text) {
+            return new ParameterException(spec.commandLine(), text);
+        }
     }
 }

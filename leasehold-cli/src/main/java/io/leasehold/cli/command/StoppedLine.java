@@ -16,8 +16,6 @@ import org.jspecify.annotations.Nullable;
 /** The line of a run that Ctrl-Z is about to stop: a stopped process renews nothing, so its lease ends. */
 final class StoppedLine {
 
-    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss", Locale.ROOT);
-
     private StoppedLine() {}
 
     /** Writes the line at each stop until it is closed; null without a terminal, since only its keyboard stops jobs. */
@@ -36,8 +34,9 @@ final class StoppedLine {
     }
 
     static String text(LockName lock, Duration left, LocalTime now, OnLost onLost) {
+        DateTimeFormatter time = DateTimeFormatter.ofPattern("HH:mm:ss", Locale.ROOT);
         return "stopped: the lease on \"" + lock + "\" ends in " + HolderView.duration(left) + ", at "
-                + TIME.format(now.plus(left)) + ", unless it continues before (fg, bg); "
+                + time.format(now.plus(left)) + ", unless it continues before (fg, bg); "
                 + (onLost == OnLost.IGNORE
                         ? "the command is left alone (--on-lost=ignore)"
                         : "the command is killed shortly before");

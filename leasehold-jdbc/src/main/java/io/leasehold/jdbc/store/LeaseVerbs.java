@@ -215,7 +215,7 @@ final class LeaseVerbs {
         for (LeaseRow row : locked.rows()) {
             LeaseRow released = LeaseRules.release(row, owner, request.ballot(), locked.now());
             boolean freed = row.held() != null && released.held() == null;
-            if (!released.equals(row)) {
+            if (!released.isLike(row)) {
                 if (freed || locked.absent().contains(row.name())) {
                     rows.store(released, locked, table);
                 } else {
