@@ -192,6 +192,31 @@ final class PermitHandOverCommandsTest {
         }
     }
 
+    /** The hold has ended by itself, and the next request that waits finds the first waiter. */
+    @Test
+    void theRequestOfAnotherWaiterNeedsNoLookForTheRunId() throws Exception {
+        try (LockClient one = client();
+                LockClient other = client();
+                LockClient third = client()) {
+            List<Permit> held = new ArrayList<>(List.of(one(one).join()));
+            handOver(one(other), held);
+            handOver(one(third), held);
+            handOver(one(one), held);
+            handOver(one(other), held);
+            CompletableFuture<Permit> waiting = waiting(one(third));
+            List<CompletableFuture<Permit>> behind = new ArrayList<>();
+            CommandCounts counts = CommandCounts.during(List.of(SERVER.server()), () -> {
+                        SERVER.redis().hdel(record, "0");
+                        behind.add(one(one));
+                        waiting.orTimeout(30, TimeUnit.SECONDS).join();
+                    })
+                    .get(0);
+            assertThat(counts.of("info")).as("%s", counts).isZero();
+            waiting.join().close();
+            behind.get(0).join().close();
+        }
+    }
+
     /** Its message has another count than the waiter states. */
     @Test
     void aWaiterThatStatesTheFormerCountIsRefusedAndLeavesNothing() throws Exception {

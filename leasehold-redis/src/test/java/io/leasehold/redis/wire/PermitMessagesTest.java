@@ -153,6 +153,18 @@ final class PermitMessagesTest {
         handed(push(), "e", runId(), 3, 2);
     }
 
+    /** Only clients of a lock wait to read. */
+    @Test
+    void aLineOfAReaderIsNoWaiter() {
+        acquire(1, "a", 1);
+        queue(1, "b", 1, UNDERSTANDS);
+        queue(1, "c", 1, UNDERSTANDS);
+        String queue = permits.record + ":queued";
+        SERVER.redis().set(queue, SERVER.redis().get(queue).replaceFirst(" 4000 1 ", " r4000 1 "));
+        permits.release("a", "0");
+        handed(push(), "c", runId(), 1, 0);
+    }
+
     @Test
     void aChannelThatDoesNotUnderstandTheNameGetsNoSlots() {
         acquire(1, "a", 1);
