@@ -276,10 +276,14 @@ final class LocalQueues {
         return first == null ? List.of() : List.of(first);
     }
 
-    /** Offers a claim to the contender for its name, if one exists. Returns whether a lease has begun from it. */
+    /** Offers a claim to the contenders for its name, if any exist. Returns whether a lease has begun from it. */
     boolean claimed(Claim claim) {
-        Contender first = first(claim.handOver().name());
-        return first != null && first.claimed(claim);
+        for (Contender contender : contenders(claim.handOver().name())) {
+            if (contender.claimed(claim)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Wakes all contenders. */

@@ -207,7 +207,9 @@ final class InMemoryPermits implements StorePermits {
             hold(state, slots, owner, place.holderId(), tokens.first(), step.nowNanos() + place.claimNanos());
             state.line.fence = tokens.last();
             state.line.waiters.remove(owner);
-            HandOver handOver = new HandOver(name, owner.attemptId(), tokens, step.serverMicros());
+            HandOver handOver = new HandOver(
+                            name.asPermits(state.count), owner.attemptId(), tokens, step.serverMicros())
+                    .ofSlots(slots);
             step.signals().add(listener -> listener.handedOver(handOver));
         }
     }

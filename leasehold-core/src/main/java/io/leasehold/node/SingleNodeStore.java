@@ -76,8 +76,39 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         this.runtime = Objects.requireNonNull(runtime, "runtime");
     }
 
-    /** A waiter that the node has queued. A hand-over is counted from its last answer, and from no other. */
-    private record Waiter(LockName name, OwnerToken owner, long claimNanos, Sending sending, QueuedAnswer answer) {}
+    /**
+     * A waiter that the node has queued. A hand-over is counted from its last answer, and from no other.
+     *
+     * @param number how many permits it wants, if it does not wait for a lock
+     */
+    private record Waiter(
+            LockName name, OwnerToken owner, int number, long claimNanos, Sending sending, QueuedAnswer answer) {
+
+        /**
+         * Whether the message gives what the waiter has requested. An operator may have changed the count of permits
+         * since: the waiter then asks, and is refused with both numbers.
+         */
+        boolean wants(HandOver given) {
+            if (!name.equals(given.name())) {
+                return false;
+            }
+            return name.isPermits()
+                    ? name.permitCount() == given.name().permitCount() && areWanted(given.slots(), given.tokens())
+                    : given.slots().isEmpty();
+        }
+
+        /** Whether these are slots below the count, ascending, as many as wanted, with a token each. */
+        private boolean areWanted(List<Integer> slots, TokenRange tokens) {
+            int previous = -1;
+            for (int slot : slots) {
+                if (slot <= previous || slot >= name.permitCount()) {
+                    return false;
+                }
+                previous = slot;
+            }
+            return slots.size() == number && tokens.last() - tokens.first() == number - 1;
+        }
+    }
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
@@ -194,7 +225,8 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
                     new QueuedAnswer(held.incarnation(), held.serverMicros(), sending.nanos(), request.recheckNanos());
             waiters.put(
                     request.owner().attemptId(),
-                    new Waiter(request.name(), request.owner(), ballot.claimNanos(), sending, answer));
+                    new Waiter(
+                            request.name(), request.owner(), ballot.reserve(), ballot.claimNanos(), sending, answer));
         }
     }
 
@@ -204,15 +236,10 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         }
     }
 
-    /**
-     * Returns the claim that the hand-over proves, at most one for each answer; null if it proves none. That of a permit
-     * does not name its slot, so the waiter asks for it.
-     */
+    /** Returns the claim that the hand-over proves, at most one for each answer; null if it proves none. */
     private @Nullable Claim claim(HandOver handOver) {
         Waiter waiter = waiters.remove(handOver.attemptId());
-        if (waiter == null
-                || !waiter.name().equals(handOver.name())
-                || handOver.name().isPermits()) {
+        if (waiter == null || !waiter.wants(handOver)) {
             return null;
         }
         QueuedAnswer answer = waiter.answer();
@@ -222,7 +249,12 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
                 ? null
                 : new Claim(
                         handOver,
-                        new Grant(waiter.owner(), handOver.tokens(), fromNanos.getAsLong(), answer.server()),
+                        new Grant(
+                                waiter.owner(),
+                                handOver.tokens(),
+                                fromNanos.getAsLong(),
+                                answer.server(),
+                                handOver.slots()),
                         waiter.claimNanos());
     }
 

@@ -8,10 +8,12 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.Permit;
 import io.leasehold.StoreAccessException;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.HandOver;
@@ -290,6 +292,29 @@ final class LocalQueuesTest {
         store.acquires().get(3).answer().complete(new AcquireReply.Queued(null, 50, List.of()));
         store.ear().wake(LockName.exactly("pool").asPermits());
         assertThat(store.acquires()).as("each asks again").hasSize(7);
+    }
+
+    @Test
+    void aClaimOfPermitsBeginsThoseOfTheCallerThatStatesAnotherCount() {
+        store.keeps(new InMemoryNode(runtime).permits().orElseThrow());
+        CompletableFuture<Permit> first = client.permits("pool", 1).acquireAsync();
+        CompletableFuture<Permit> other = client.permits("pool", 2).acquireAsync();
+        store.acquires().forEach(asked -> asked.answer().complete(new AcquireReply.Queued(null, 50, List.of())));
+        assertThat(store.ear().claimed(claim(OwnerToken.fromHex("b".repeat(40)))))
+                .isFalse();
+        assertThat(store.ear()
+                        .claimed(claim(store.acquires().get(1).request().owner())))
+                .isTrue();
+        assertThat(first).isNotDone();
+        assertThat(other.join().slot()).isEqualTo(1);
+        assertThat(store.acquires()).hasSize(2);
+    }
+
+    private Claim claim(OwnerToken owner) {
+        TokenRange tokens = TokenRange.of(700, 1);
+        HandOver message = new HandOver(LockName.exactly("pool").asPermits(2), owner.attemptId(), tokens, 0);
+        Grant grant = new Grant(owner, tokens, runtime.nanoTime(), Incarnation.DURABLE, 1);
+        return new Claim(message.ofSlots(grant.slots()), grant, 4_000_000_000L);
     }
 
     @Test

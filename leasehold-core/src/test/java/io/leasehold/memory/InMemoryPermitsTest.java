@@ -175,6 +175,8 @@ final class InMemoryPermitsTest {
         assertThat(handed).extracting(HandOver::attemptId).containsExactly(large.attemptId());
         assertThat(handed.get(0).tokens().last() - handed.get(0).tokens().first())
                 .isEqualTo(2);
+        assertThat(handed.get(0).slots()).containsExactly(1, 2, 3);
+        assertThat(handed.get(0).name().permitCount()).isEqualTo(4);
         assertThat(heldSlots()).containsExactly(0, 1, 2, 3);
         ballot = handed.get(0).tokens().last();
         assertThat(slots(several(four, large, 3))).containsExactly(1, 2, 3);

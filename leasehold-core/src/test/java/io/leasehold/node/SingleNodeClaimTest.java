@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -33,6 +34,7 @@ import org.junit.jupiter.api.Test;
 final class SingleNodeClaimTest {
 
     private static final LockName NAME = LockName.exactly("order:1");
+    private static final LockName PERMITS = LockName.exactly("pool").asPermits(3);
     private static final long CLAIM = Duration.ofSeconds(4).toNanos();
 
     private final LockRuntime system = new SystemLockRuntime();
@@ -115,16 +117,17 @@ final class SingleNodeClaimTest {
     }
 
     private AcquireReply ask(OwnerToken owner, long claimNanos) {
-        return ask(NAME, owner, claimNanos);
+        return ask(NAME, owner, claimNanos, 1);
     }
 
-    private AcquireReply ask(LockName name, OwnerToken owner, long claimNanos) {
+    private AcquireReply ask(LockName name, OwnerToken owner, long claimNanos, int number) {
         AcquireRequest request = AcquireRequest.exclusive(
-                List.of(name),
-                owner,
-                "host/1/x",
-                Duration.ofSeconds(30).toNanos(),
-                Duration.ofSeconds(3).toNanos());
+                        List.of(name),
+                        owner,
+                        "host/1/x",
+                        Duration.ofSeconds(30).toNanos(),
+                        Duration.ofSeconds(3).toNanos())
+                .reserve(number);
         return store.acquire(
                         claimNanos == 0
                                 ? request
@@ -147,6 +150,13 @@ final class SingleNodeClaimTest {
         Objects.requireNonNull(node.signals).handedOver(handOver);
     }
 
+    private void told(LockName name, TokenRange tokens, int... slots) {
+        HandOver.Channel channel = new HandOver.Channel(last().incarnation(), runtime.nanoTime() - 1_000_000_000L);
+        HandOver handOver = new HandOver(name, waiter.attemptId(), tokens, last().serverMicros(), channel);
+        Objects.requireNonNull(node.signals)
+                .handedOver(handOver.ofSlots(IntStream.of(slots).boxed().toList()));
+    }
+
     private void told() {
         told(NAME, waiter, last().incarnation());
     }
@@ -167,14 +177,65 @@ final class SingleNodeClaimTest {
         assertThat(handOvers).isEmpty();
     }
 
+    /** The waiter wants two of three permits, all of which are held. */
+    private void waitsForTwoPermits() {
+        assertThat(ask(PERMITS, OwnerToken.draw(runtime), 0, 3)).isInstanceOf(AcquireReply.Granted.class);
+        assertThat(ask(PERMITS, waiter, CLAIM, 2)).isInstanceOf(AcquireReply.Queued.class);
+    }
+
     @Test
-    void aHandOverOfAPermitIsAWakeUpSinceItDoesNotNameTheSlot() {
-        LockName permits = LockName.exactly("pool").asPermits(1);
-        assertThat(ask(permits, OwnerToken.draw(runtime), 0)).isInstanceOf(AcquireReply.Granted.class);
-        assertThat(ask(permits, waiter, CLAIM)).isInstanceOf(AcquireReply.Queued.class);
-        told(permits, waiter, last().incarnation());
+    void aHandOverOfPermitsIsAClaimOfTheSlotsThatItNames() {
+        waitsForTwoPermits();
+        told(LockName.exactly("pool").asPermits(3), TokenRange.of(9, 2), 0, 2);
+        assertThat(claims).singleElement().satisfies(claim -> {
+            assertThat(claim.grant().owner()).isEqualTo(waiter);
+            assertThat(claim.grant().tokens()).isEqualTo(TokenRange.of(9, 2));
+            assertThat(claim.grant().slots()).containsExactly(0, 2);
+            assertThat(claim.claimNanos()).isEqualTo(CLAIM);
+        });
+        assertThat(handOvers).isEmpty();
+    }
+
+    /** The waiter asks, and the store decides which slots it has, and whether it is refused. */
+    @Test
+    void aHandOverOfOtherPermitsThanRequestedIsAWakeUp() {
+        waitsForTwoPermits();
+        wakes(PERMITS, TokenRange.of(9, 2));
+        wakes(PERMITS, TokenRange.of(9, 2), 0);
+        wakes(PERMITS, TokenRange.of(9, 2), 0, 1, 2);
+        wakes(PERMITS, TokenRange.of(9, 2), 1, 1);
+        wakes(PERMITS, TokenRange.of(9, 2), 2, 1);
+        wakes(PERMITS, TokenRange.of(9, 2), -1, 1);
+        wakes(PERMITS, TokenRange.of(9, 2), 1, 3);
+        wakes(PERMITS, TokenRange.of(9, 1), 0, 1);
+        wakes(PERMITS, TokenRange.of(9, 3), 0, 1);
+        wakes(LockName.exactly("pool"), TokenRange.of(9, 2), 0, 1);
+    }
+
+    /** An operator has changed the count since: the waiter states another one, so the store refuses it. */
+    @Test
+    void aHandOverOfPermitsWithAnotherCountIsAWakeUp() {
+        waitsForTwoPermits();
+        wakes(LockName.exactly("pool").asPermits(), TokenRange.of(9, 2), 0, 1);
+        wakes(LockName.exactly("pool").asPermits(2), TokenRange.of(9, 2), 0, 1);
+        wakes(LockName.exactly("pool").asPermits(4), TokenRange.of(9, 2), 0, 1);
+    }
+
+    @Test
+    void aHandOverOfALockThatNamesSlotsIsAWakeUp() {
+        waits();
+        told(NAME, TokenRange.of(9, 1), 0);
         assertThat(claims).isEmpty();
         assertThat(handOvers).hasSize(1);
+    }
+
+    /** Tells the waiter, which has asked again since the last message. */
+    private void wakes(LockName name, TokenRange tokens, int... slots) {
+        assertThat(ask(PERMITS, waiter, CLAIM, 2)).isInstanceOf(AcquireReply.Queued.class);
+        int before = handOvers.size();
+        told(name, tokens, slots);
+        assertThat(claims).isEmpty();
+        assertThat(handOvers).hasSize(before + 1);
     }
 
     @Test

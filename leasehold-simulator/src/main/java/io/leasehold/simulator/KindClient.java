@@ -41,7 +41,7 @@ final class KindClient implements Cluster.ClientProcess {
         this.world = process.world();
         this.links = links;
         this.pauses = pauses;
-        LockStore store = Cluster.store(links, process);
+        LockStore store = new ClaimCounting(Cluster.store(links, process), simulation.log.counts);
         this.locks = Leasehold.builder()
                 .store(
                         simulation.kind == LeaseKind.PERMITS && links.size() > 1

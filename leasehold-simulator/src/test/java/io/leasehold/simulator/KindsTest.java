@@ -33,7 +33,8 @@ final class KindsTest {
 
     @Test
     void eachSlotOfPermitsIsExclusive() {
-        assertThat(run(LeaseKind.PERMITS).events()).containsKeys("lost NOT_OURS", "attempt BUSY", "attempt AMBIGUOUS");
+        assertThat(run(LeaseKind.PERMITS).events())
+                .containsKeys("began from a message", "lost NOT_OURS", "attempt BUSY", "attempt AMBIGUOUS");
     }
 
     @Test

@@ -112,7 +112,8 @@ public final class RedisNode implements LockNode {
         this.readers = new RedisReaders(requests, acks, decoder, ofReaders, settings, operations::tellTaken);
         this.admin = new RedisAdmin(requests, decoder, settings, scan, operations::tellTaken, readers);
         PermitReplies replies = new PermitReplies(decoder, errors, description);
-        this.permits = new RedisPermits(requests, acks, replies, keys, scan, operations::tellTaken);
+        this.permits =
+                new RedisPermits(requests, acks, replies, keys, settings.lifeCheck(), scan, operations::tellTaken);
         topology.onReconnected(this::tellReconnected);
         wakeUps.onResubscribed(this::tellReconnected);
     }

@@ -5,6 +5,7 @@ import io.leasehold.admin.PermitsStatus;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LifeCheck;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.PermitReplies;
 import io.leasehold.redis.wire.ScriptCall;
@@ -30,12 +31,14 @@ final class RedisPermits implements StorePermits {
     private final WaitAcks acks;
     private final PermitReplies replies;
     private final KeyLayout keys;
+    private final LifeCheck life;
     private final KeyScan scan;
     private final RedisAdmin.TellTaken tellTaken;
 
     /**
      * Creates the permits of a node.
      *
+     * @param life how a script that hands permits over knows the run id of its server
      * @param tellTaken notifies a holder that its permit was removed
      */
     RedisPermits(
@@ -43,12 +46,14 @@ final class RedisPermits implements StorePermits {
             WaitAcks acks,
             PermitReplies replies,
             KeyLayout keys,
+            LifeCheck life,
             KeyScan scan,
             RedisAdmin.TellTaken tellTaken) {
         this.requests = requests;
         this.acks = acks;
         this.replies = replies;
         this.keys = keys;
+        this.life = life;
         this.scan = scan;
         this.tellTaken = tellTaken;
     }
@@ -74,31 +79,35 @@ final class RedisPermits implements StorePermits {
             arguments.add(Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())));
         }
         Requests.Subject what = subject("acquire", name);
+        ScriptCall call =
+                new ScriptCall(LuaScript.PERMITS_ACQUIRE, keys.allOfPermits(name), arguments.toArray(String[]::new));
         return acks.acquire(
                 what,
                 timeoutNanos,
-                new ScriptCall(LuaScript.PERMITS_ACQUIRE, keys.allOfPermits(name), arguments.toArray(String[]::new)),
+                place == null ? call : call.checking(life),
                 (reply, link) -> replies.acquire(reply, link.incarnation(), name, what));
     }
 
     /** Ends an owner token, and serves the waiters. */
     CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request) {
-        return release(name, request, LuaScript.PERMITS_RELEASE, keys.keysOfPermits(name));
+        return release(name, request, call(LuaScript.PERMITS_RELEASE, keys.keysOfPermits(name), request).checking(life));
     }
 
     /** Ends an owner token with the record alone, while the keys are at two servers. */
     CompletableFuture<ReleaseReply> releaseKey(LockName name, ReleaseRequest request) {
-        return release(name, request, LuaScript.PERMITS_RELEASE_KEY, new String[] {keys.lock(name)});
+        return release(name, request, call(LuaScript.PERMITS_RELEASE_KEY, new String[] {keys.lock(name)}, request));
     }
 
-    private CompletableFuture<ReleaseReply> release(
-            LockName name, ReleaseRequest request, LuaScript script, String[] of) {
+    private static ScriptCall call(LuaScript script, String[] of, ReleaseRequest request) {
+        return new ScriptCall(script, of, new String[] {request.owner().hex(), Long.toString(request.ballot())});
+    }
+
+    private CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request, ScriptCall call) {
         Requests.Subject what = subject("release", name);
-        String[] arguments = {request.owner().hex(), Long.toString(request.ballot())};
         return requests.run(
                 what,
                 request.timeoutNanos(),
-                new ScriptCall(script, of, arguments),
+                call,
                 (reply, link) -> replies.release(reply, what),
                 FailedReplies::releaseFailed);
     }

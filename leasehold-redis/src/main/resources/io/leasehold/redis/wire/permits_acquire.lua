@@ -14,7 +14,7 @@
 --   4  candidate: the fencing token proposed
 --   5  last: candidate + the number of permits wanted - 1
 --   6  count: the number of permits that the caller states
---   7  place in ms, 8  channel, 9  claim in ms: as in acquire.lua; absent: the caller does not wait
+--   7  place in ms, 8  channel, 9  claim in ms, 10  run id of this server: as in acquire.lua; absent: the caller does not wait
 -- Replies (numbers are decimal strings; now is TIME in us)
 --   {"yes", now, slot, ...}                the slots are the caller's, fence = last
 --   {"count", now, kept}                   the record has another number of permits
@@ -34,7 +34,7 @@ local BOUND = 7500000 -- us: as in acquire.lua
 
 local PERMITS, QUEUED, BEHIND, WANTED, LOCK, LOCK_FENCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local owner, candidate, last = ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5])
-local stated, place = tonumber(ARGV[6]), tonumber(ARGV[7] or 0)
+local stated, place, RUN_ID = tonumber(ARGV[6]), tonumber(ARGV[7] or 0), ARGV[10]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local queued = redis.call('MGET', QUEUED)[1]
@@ -90,6 +90,8 @@ end
 -- shared: queue
 
 -- shared: permits
+
+-- shared: handed
 
 -- shared: serve_permits
 

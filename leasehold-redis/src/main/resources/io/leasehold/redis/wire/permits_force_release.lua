@@ -16,7 +16,7 @@
 local RETENTION = 60000000 -- us: as in acquire.lua
 
 local PERMITS, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local time = redis.call('TIME')
+local time, RUN_ID = redis.call('TIME'), nil
 local now = time[1] * 1000000 + time[2]
 local queued = redis.call('MGET', QUEUED)[1]
 
@@ -33,6 +33,8 @@ local queued = redis.call('MGET', QUEUED)[1]
 -- shared: queue
 
 -- shared: permits
+
+-- shared: handed
 
 -- shared: serve_permits
 

@@ -8,6 +8,7 @@
 -- ARGV (numbers are decimal strings)
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
+--   3  run id of this server, as in acquire.lua
 -- Replies
 --   {"released"}, {"not-ours"}: as release.lua; may end with "besides", error
 --   {"broken", now, key, type}: another program wrote the record
@@ -18,7 +19,7 @@ local RETENTION = 60000000 -- us: as in acquire.lua
 local BOUND = 7500000 -- us: as in release.lua
 
 local PERMITS, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local owner, ballot = ARGV[1], tonumber(ARGV[2])
+local owner, ballot, RUN_ID = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local queued = redis.call('MGET', QUEUED)[1]
@@ -61,6 +62,8 @@ end
 -- shared: permits
 
 -- shared: end_owner
+
+-- shared: handed
 
 -- shared: serve_permits
 

@@ -10,6 +10,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -47,6 +48,58 @@ final class MessagesTest {
         assertThat(Messages.wakeUp(named, KEYS)).isEmpty();
     }
 
+    private static HandOver handOver(String kind, String key) {
+        return Messages.handOver(kind + " attempt 17 3 5 " + key, KEYS).orElseThrow();
+    }
+
+    @Test
+    void aHandOverOfPermitsNamesTheirSlotsAndTheCount() {
+        HandOver permits = handOver("handed@0a1b:0,7,12/20", "permits:{a b}");
+        assertThat(permits)
+                .isEqualTo(new HandOver(NAME.asPermits(), "attempt", new TokenRange(3, 5), 17)
+                        .ofSlots(List.of(0, 7, 12)));
+        assertThat(permits.name().permitCount()).isEqualTo(20);
+        assertThat(Messages.writer("handed@0a1b:0,7,12/20 attempt 17 3 5 permits:{a b}"))
+                .contains(new Incarnation("0a1b"));
+    }
+
+    /** The waiter asks: the message names no slots, or not the server that the waiter knows. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "handed",
+                "handed@0a1b",
+                "handed@0a1b:",
+                "handed@0a1b:/20",
+                "handed@0a1b:0,7",
+                "handed@0a1b:0,7/",
+                "handed@0a1b:0,,7/20",
+                "handed@0a1b:-1/20",
+                "handed@0a1b:0,7/20/1",
+                "handed@0a1b:0,77777777777777777777/20",
+                "handed@0a1b:x/20",
+            })
+    void aHandOverWithoutReadableSlotsIsAWakeUp(String kind) {
+        HandOver permits = handOver(kind, "permits:{a b}");
+        assertThat(permits.slots()).isEmpty();
+        assertThat(permits.name()).isEqualTo(NAME.asPermits());
+        if (kind.contains(":")) {
+            assertThat(Messages.writer(kind + " attempt 17 3 5 lock:{a b}"))
+                    .as("a lock does not begin from a message of a form that is not known")
+                    .isNotEqualTo(Optional.of(new Incarnation("0a1b")));
+        }
+    }
+
+    @Test
+    void aCountThatPermitsCannotHaveIsNone() {
+        assertThat(handOver("handed@0a1b:0/0", "permits:{a b}").name().permitCount())
+                .isZero();
+        assertThat(handOver("handed@0a1b:0/1001", "permits:{a b}").name().permitCount())
+                .isZero();
+        assertThat(handOver("handed@0a1b:0/1000", "permits:{a b}").name().permitCount())
+                .isEqualTo(1_000);
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -65,6 +118,7 @@ final class MessagesTest {
                 "handed attempt x 3 5 lock:{a b}",
                 "handed attempt 17 x 5 lock:{a b}",
                 "handing attempt 17 3 5 lock:{a b}",
+                "handed:0/1 attempt 17 3 5 permits:{a b}",
                 "handed@0a1b",
                 "handed@0a1b attempt 17 3 5",
             })

@@ -42,6 +42,28 @@ final class PermitBench {
                 LuaScript.PERMITS_ACQUIRE, KeyLayout.standard().allOfPermits(name), channel.isEmpty() ? few : waiting);
     }
 
+    /** A request of a waiter that knows the run id of its server. */
+    List<Object> acquireNaming(String[] words, String channel, String runId) {
+        return eval(
+                LuaScript.PERMITS_ACQUIRE,
+                KeyLayout.standard().allOfPermits(name),
+                owner(words[1]),
+                "vector/2",
+                "30000",
+                words[2],
+                words[3],
+                words[0],
+                "60000",
+                channel,
+                "4000",
+                runId);
+    }
+
+    /** As a client that knows the run id of its server. */
+    List<Object> releaseNaming(String letter, String ballot, String runId) {
+        return eval(LuaScript.PERMITS_RELEASE, keys(), owner(letter), ballot, runId);
+    }
+
     List<Object> release(String letter, String ballot) {
         return eval(LuaScript.PERMITS_RELEASE, keys(), owner(letter), ballot);
     }

@@ -6,6 +6,7 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.OwnerToken;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
@@ -99,11 +100,18 @@ class WireFormatTest {
             case "handed" ->
                 Messages.handOver(input, KeyLayout.standard())
                         .map(h -> h.attemptId() + " " + h.tokens().first() + " "
-                                + h.tokens().last() + " " + h.name())
+                                + h.tokens().last() + " " + h.name() + slots(h))
                         .orElse("-");
             default ->
                 Messages.wakeUp(input, KeyLayout.standard()).map(LockName::text).orElse("-");
         };
+    }
+
+    /** The slots of permits, and their count. */
+    private static String slots(HandOver handOver) {
+        return handOver.slots().isEmpty()
+                ? ""
+                : " " + handOver.slots() + " of " + handOver.name().permitCount();
     }
 
     private static String shown(String value) {

@@ -96,8 +96,8 @@ final class ClaimVariants {
                         "claim-of-another-lock",
                         "a message about one lock is a claim of another",
                         STORE,
-                        " || !waiter.name().equals(handOver.name())",
-                        ""),
+                        "if (!name.equals(given.name())) {",
+                        "if (given == null) {"),
                 new Variant(
                         "claim-for-the-ttl",
                         "a lease that begins from a message is valid for the ttl",

@@ -192,7 +192,9 @@ public final class JointHunt {
                             "io.leasehold.node.SingleNodeClaimTest",
                             "io.leasehold.spi.toolkit.SlotWalkTest",
                             "io.leasehold.spi.toolkit.PermitsByLocksTest",
-                            "io.leasehold.redis.wire.PermitScriptsTest"))
+                            "io.leasehold.redis.wire.PermitScriptsTest",
+                            "io.leasehold.redis.wire.PermitMessagesTest",
+                            "io.leasehold.redis.PermitHandOverCommandsTest"))
                     .get();
         }
     }

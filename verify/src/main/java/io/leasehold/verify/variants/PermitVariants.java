@@ -6,6 +6,8 @@ import java.util.List;
 final class PermitVariants {
 
     private static final String MEMORY = "memory/InMemoryPermits.java";
+    private static final String STORE = "node/SingleNodeStore.java";
+    private static final String NODE = "redis/node/RedisPermits.java";
     private static final String QUEUES = "engine/LocalQueues.java";
     private static final String ACQUIRE = "redis/wire/permits_acquire.lua";
     private static final String RELEASE = "redis/wire/permits_release.lua";
@@ -78,11 +80,65 @@ final class PermitVariants {
                         "if (state.version != version) {",
                         "if (state.version < 0) {"),
                 new Variant(
-                        "permits-from-a-message",
-                        "a permit begins from a message, which does not name its slot",
-                        "node/SingleNodeStore.java",
-                        " || handOver.name().isPermits()",
-                        ""),
+                        "permits-any-number-from-a-message",
+                        "a waiter begins with fewer or more slots than it wants",
+                        STORE,
+                        "return slots.size() == number && tokens",
+                        "return tokens"),
+                new Variant(
+                        "permits-any-tokens-from-a-message",
+                        "a waiter begins with slots that have no token each",
+                        STORE,
+                        " && tokens.last() - tokens.first() == number - 1;",
+                        ";"),
+                new Variant(
+                        "permits-any-slot-from-a-message",
+                        "a waiter begins with one slot twice, or with one beyond the count",
+                        STORE,
+                        "if (slot <= previous || slot >= name.permitCount()) {",
+                        "if (slot > LockName.MAX_PERMITS) {"),
+                new Variant(
+                        "permits-any-count-from-a-message",
+                        "a waiter begins although the store keeps another count than it states",
+                        STORE,
+                        "name.permitCount() == given.name().permitCount() && areWanted",
+                        "areWanted"),
+                new Variant(
+                        "permits-of-a-lock-from-a-message",
+                        "a waiter for a lock begins from a message that names slots",
+                        STORE,
+                        ": given.slots().isEmpty();",
+                        ": true;"),
+                new Variant(
+                        "permits-message-without-slots",
+                        "the node in memory hands permits over, and does not name their slots",
+                        MEMORY,
+                        "\n                    .ofSlots(slots);",
+                        ";"),
+                new Variant(
+                        "permits-script-message-without-slots",
+                        "the script hands permits over, and does not name their slots",
+                        SERVE,
+                        "handed_by(channel, ':' .. table.concat(slots, ',') .. '/' .. digits(count))",
+                        "handed_by(channel)"),
+                new Variant(
+                        "permits-script-message-of-one-slot",
+                        "the script names the first of several slots",
+                        SERVE,
+                        "table.concat(slots, ',')",
+                        "digits(slots[1])"),
+                new Variant(
+                        "permits-script-message-of-later",
+                        "the time in the message is later than that from which the claim counts",
+                        SERVE,
+                        "attempt_of(waiter) .. ' ' .. digits(now) .. ' ' .. range",
+                        "attempt_of(waiter) .. ' ' .. digits(now + 1000) .. ' ' .. range"),
+                new Variant(
+                        "permits-by-a-name-of-before",
+                        "a script names the server that the connection led to when it was made",
+                        NODE,
+                        "keys.keysOfPermits(name), request).checking(life)",
+                        "keys.keysOfPermits(name), request).checking(LifeCheck.CONNECTION)"),
                 new Variant(
                         "permits-count-behind-another",
                         "a caller with another count waits behind one of its process",

@@ -1,12 +1,5 @@
 -- Serves the first waiters with free slots.
 
-local WINDOW = 3000000 -- us: how long a woken waiter may take before it loses its place
-local ENTRY = '^\n(%S+) (%d+) (%d+) (%S+) (%d+) (%d+) ([^\n]*)()'
-
-local function attempt_of(waiter)
-  return redis.sha1hex(waiter):sub(1, 16)
-end
-
 -- Notifies the first waiter, which has requested no hand-over, that a slot is free. If it does not request a permit within the
 -- window, it counts as dead. Returns whether it could be notified.
 local function wake(waiter, arrival, alive, asked, channel)
@@ -21,8 +14,8 @@ local function wake(waiter, arrival, alive, asked, channel)
   return true
 end
 
--- Gives the slots to the waiter for its claim time, with tokens above the fence. The waiter then asks again, and finds its slots.
--- A waiter that could not be notified leaves the slots free. Returns whether the next waiter may be served.
+-- Gives the slots to the waiter for its claim time, with tokens above the fence. A waiter that could not be notified leaves the
+-- slots free. Returns whether the next waiter may be served.
 local function hand_over(slots, waiter, channel, claim, reserve, holder)
   local before = fence
   local first = math.max(fence + 1, now)
@@ -40,7 +33,9 @@ local function hand_over(slots, waiter, channel, claim, reserve, holder)
     return false
   end
   local range = digits(first) .. ' ' .. digits(last)
-  if not tell(channel, 'handed ' .. attempt_of(waiter) .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. PERMITS) then
+  -- The count, since a waiter that states another one must ask, and is refused.
+  local kind = handed_by(channel, ':' .. table.concat(slots, ',') .. '/' .. digits(count))
+  if not tell(channel, kind .. attempt_of(waiter) .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. PERMITS) then
     for _, slot in ipairs(slots) do
       held[slot], outworn[digits(slot)] = nil, true
     end
@@ -61,12 +56,12 @@ local function serve_permits(caller, wanted)
     elseif refusal then
       return nil
     end
-    local waiter, arrival, alive, channel, claim, reserve, holder, behind = text:match(ENTRY, base)
+    local waiter, arrival, alive, channel, kind, claim, reserve, holder, behind = text:match(ENTRY, base)
     if waiter == caller then
       return lowest_free(wanted)
     end
-    -- A waiter that holds a slot no longer waits.
-    local waits = waiter and not slots_of(waiter)
+    -- A waiter that holds a slot no longer waits, and none waits to read.
+    local waits = waiter and kind == '' and not slots_of(waiter)
     if waits and tonumber(reserve) > count then
       -- The number was lowered: the waiter is refused when it asks again, and must not block those behind it.
       tell(channel, 'wake ' .. attempt_of(waiter) .. ' ' .. digits(now) .. ' ' .. PERMITS)
