@@ -194,8 +194,7 @@ final class FlightEvents {
         @Label("Store")
         private @Nullable String store;
 
-        private static void happened(
-                LockName name, long fencingToken, LossCause cause, Duration held, String store) {
+        private static void happened(LockName name, long fencingToken, LossCause cause, Duration held, String store) {
             Loss event = new Loss();
             if (event.isEnabled()) {
                 event.lock = ClientRecord.listed(name);

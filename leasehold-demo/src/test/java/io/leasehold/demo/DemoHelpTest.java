@@ -2,8 +2,8 @@ package io.leasehold.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.cli.Invocation;
 import io.leasehold.cli.CommandTree;
+import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StartedCli;
 import io.leasehold.cli.output.Terminal;
 import java.io.ByteArrayOutputStream;

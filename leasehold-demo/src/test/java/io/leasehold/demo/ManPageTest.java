@@ -3,9 +3,9 @@ package io.leasehold.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.leasehold.cli.CommandTree;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
-import io.leasehold.cli.CommandTree;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.CommandLookup;

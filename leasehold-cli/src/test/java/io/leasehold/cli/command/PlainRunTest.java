@@ -2,8 +2,8 @@ package io.leasehold.cli.command;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.cli.Invocation;
 import io.leasehold.cli.CommandTree;
+import io.leasehold.cli.Invocation;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.TypedWords;
 import java.io.OutputStream;
@@ -102,7 +102,8 @@ class PlainRunTest {
     private static @Nullable String full(List<String> arguments) {
         Invocation invocation = invocation(arguments);
         try {
-            CommandLine.ParseResult parsed = CommandTree.commandLine(invocation).parseArgs(arguments.toArray(String[]::new));
+            CommandLine.ParseResult parsed =
+                    CommandTree.commandLine(invocation).parseArgs(arguments.toArray(String[]::new));
             boolean isRun = parsed.hasSubcommand()
                     && parsed.subcommand().commandSpec().userObject() instanceof RunCommand
                     && !parsed.isUsageHelpRequested()
