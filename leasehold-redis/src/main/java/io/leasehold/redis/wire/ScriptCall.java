@@ -128,8 +128,8 @@ public final class ScriptCall {
     }
 
     /**
-     * The same call, which checks the life of its server, or names it to a waiter: with a last argument of the script, and of
-     * the head of its common case.
+     * The same call, which checks the life of its server, or names it to a waiter: with a last argument of the script,
+     * and of the head of its common case.
      */
     public ScriptCall checking(LifeCheck life) {
         return new ScriptCall(script, first, keys, arguments, common, life, true, last);

@@ -15,12 +15,13 @@ import io.leasehold.Renewal;
 import io.leasehold.admin.PermitsStatus;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Permits are handed over: they begin from the message, which names their slots, and whatever happens then, none is left. */
+/** Permits are handed over: they begin from the message, which names their slots, and none is left in the end. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class PermitHandOverTest {
@@ -53,15 +54,9 @@ final class PermitHandOverTest {
     }
 
     private List<Integer> heldSlots() {
-        return lab
-                .node
-                .permits()
-                .orElseThrow()
-                .describe(NAME.asPermits())
-                .join()
-                .map(PermitsStatus::held)
-                .orElse(List.of())
-                .stream()
+        Optional<PermitsStatus> status =
+                lab.node.permits().orElseThrow().describe(NAME.asPermits()).join();
+        return status.map(PermitsStatus::held).orElse(List.of()).stream()
                 .map(PermitsStatus.HeldPermit::slot)
                 .toList();
     }

@@ -137,8 +137,8 @@ final class PermitVariants {
                         "permits-by-a-name-of-before",
                         "a script names the server that the connection led to when it was made",
                         NODE,
-                        "keys.keysOfPermits(name), request).checking(life)",
-                        "keys.keysOfPermits(name), request).checking(LifeCheck.CONNECTION)"),
+                        "request, call.checking(life))",
+                        "request, call.checking(LifeCheck.CONNECTION))"),
                 new Variant(
                         "permits-count-behind-another",
                         "a caller with another count waits behind one of its process",
