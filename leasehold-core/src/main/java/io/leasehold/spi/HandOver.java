@@ -46,8 +46,7 @@ public record HandOver(
     }
 
     /** Creates a hand-over that names no slots. */
-    public HandOver(
-            LockName name, String attemptId, TokenRange tokens, long serverMicros, @Nullable Channel channel) {
+    public HandOver(LockName name, String attemptId, TokenRange tokens, long serverMicros, @Nullable Channel channel) {
         this(name, attemptId, tokens, serverMicros, channel, List.of());
     }
 

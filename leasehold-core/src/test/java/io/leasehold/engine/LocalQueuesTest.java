@@ -302,8 +302,7 @@ final class LocalQueuesTest {
         store.acquires().forEach(asked -> asked.answer().complete(new AcquireReply.Queued(null, 50, List.of())));
         assertThat(store.ear().claimed(claim(OwnerToken.fromHex("b".repeat(40)))))
                 .isFalse();
-        assertThat(store.ear()
-                        .claimed(claim(store.acquires().get(1).request().owner())))
+        assertThat(store.ear().claimed(claim(store.acquires().get(1).request().owner())))
                 .isTrue();
         assertThat(first).isNotDone();
         assertThat(other.join().slot()).isEqualTo(1);
