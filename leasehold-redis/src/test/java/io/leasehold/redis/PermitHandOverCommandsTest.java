@@ -72,8 +72,7 @@ final class PermitHandOverCommandsTest {
 
     /** The cost of a hand-over, in which the next client gets the permits and then performs this step. */
     private <H extends Hold> CommandCounts round(
-            int port, Function<LockClient, CompletableFuture<H>> wanted, Function<H, Boolean> isKept)
-            throws Exception {
+            int port, Function<LockClient, CompletableFuture<H>> wanted, Function<H, Boolean> isKept) throws Exception {
         try (LockClient one = client(port);
                 LockClient other = client(port)) {
             LockClient[] clients = {one, other};

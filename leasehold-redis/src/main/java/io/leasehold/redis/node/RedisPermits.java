@@ -90,7 +90,11 @@ final class RedisPermits implements StorePermits {
 
     /** Ends an owner token, and serves the waiters. */
     CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request) {
-        return release(name, request, call(LuaScript.PERMITS_RELEASE, keys.keysOfPermits(name), request).checking(life));
+        return release(
+                name,
+                request,
+                call(LuaScript.PERMITS_RELEASE, keys.keysOfPermits(name), request)
+                        .checking(life));
     }
 
     /** Ends an owner token with the record alone, while the keys are at two servers. */

@@ -98,7 +98,9 @@ public final class Messages {
     private static List<Integer> slots(String kind) {
         Matcher ofSlots = OF_SLOTS.matcher(kind);
         return ofSlots.matches()
-                ? Stream.of(ofSlots.group(2).split(",", -1)).map(Integer::valueOf).toList()
+                ? Stream.of(ofSlots.group(2).split(",", -1))
+                        .map(Integer::valueOf)
+                        .toList()
                 : List.of();
     }
 }

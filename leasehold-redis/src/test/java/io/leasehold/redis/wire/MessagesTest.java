@@ -56,8 +56,8 @@ final class MessagesTest {
     void aHandOverOfPermitsNamesTheirSlotsAndTheCount() {
         HandOver permits = handOver("handed@0a1b:0,7,12/20", "permits:{a b}");
         assertThat(permits)
-                .isEqualTo(new HandOver(NAME.asPermits(), "attempt", new TokenRange(3, 5), 17)
-                        .ofSlots(List.of(0, 7, 12)));
+                .isEqualTo(
+                        new HandOver(NAME.asPermits(), "attempt", new TokenRange(3, 5), 17).ofSlots(List.of(0, 7, 12)));
         assertThat(permits.name().permitCount()).isEqualTo(20);
         assertThat(Messages.writer("handed@0a1b:0,7,12/20 attempt 17 3 5 permits:{a b}"))
                 .contains(new Incarnation("0a1b"));

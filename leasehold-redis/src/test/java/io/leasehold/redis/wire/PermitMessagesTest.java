@@ -41,7 +41,8 @@ final class PermitMessagesTest {
     void subscribe() {
         List<String> time = SERVER.redis().time();
         next = Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1));
-        subscriber = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        subscriber =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
         subscriber.addListener(new RedisPubSubAdapter<>() {
             @Override
             public void message(String channel, String message) {
@@ -87,8 +88,7 @@ final class PermitMessagesTest {
 
     /** The message gives what the record has. */
     private void handed(String message, String letter, String runId, int count, Integer... slots) {
-        HandOver handOver =
-                Messages.handOver(message, KeyLayout.standard()).orElseThrow();
+        HandOver handOver = Messages.handOver(message, KeyLayout.standard()).orElseThrow();
         assertThat(Messages.writer(message)).contains(new Incarnation(runId));
         assertThat(handOver.attemptId())
                 .isEqualTo(OwnerToken.fromHex(PermitBench.owner(letter)).attemptId());
@@ -100,11 +100,13 @@ final class PermitMessagesTest {
             String[] hold = permits.get(Integer.toString(slots[i])).split(":", 4);
             assertThat(hold[0]).isEqualTo(PermitBench.owner(letter));
             assertThat(hold[1]).isEqualTo(Long.toString(handOver.tokens().first() + i));
-            assertThat(hold[2]).as("the claim counts from the time in the message")
+            assertThat(hold[2])
+                    .as("the claim counts from the time in the message")
                     .isEqualTo(Long.toString(handOver.serverMicros() + 4_000_000));
         }
         assertThat(handOver.tokens().last() - handOver.tokens().first()).isEqualTo(slots.length - 1);
-        assertThat(permits.get("fence")).isEqualTo(Long.toString(handOver.tokens().last()));
+        assertThat(permits.get("fence"))
+                .isEqualTo(Long.toString(handOver.tokens().last()));
     }
 
     @Test
@@ -171,9 +173,14 @@ final class PermitMessagesTest {
         queue(1, "b", 1, HEARD);
         permits.releaseNaming("a", "0", "0a1b");
         String message = push();
-        assertThat(message).startsWith("handed " + OwnerToken.fromHex(PermitBench.owner("b")).attemptId() + " ");
+        assertThat(message)
+                .startsWith(
+                        "handed " + OwnerToken.fromHex(PermitBench.owner("b")).attemptId() + " ");
         assertThat(Messages.writer(message)).isEmpty();
-        assertThat(Messages.handOver(message, KeyLayout.standard()).orElseThrow().slots()).isEmpty();
+        assertThat(Messages.handOver(message, KeyLayout.standard())
+                        .orElseThrow()
+                        .slots())
+                .isEmpty();
     }
 
     @Test
@@ -187,6 +194,8 @@ final class PermitMessagesTest {
         } finally {
             SERVER.server().call("ACL", "SETUSER", user, "+info");
         }
-        assertThat(push()).startsWith("handed " + OwnerToken.fromHex(PermitBench.owner("b")).attemptId() + " ");
+        assertThat(push())
+                .startsWith(
+                        "handed " + OwnerToken.fromHex(PermitBench.owner("b")).attemptId() + " ");
     }
 }

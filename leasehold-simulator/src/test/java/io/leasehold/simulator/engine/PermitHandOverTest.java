@@ -87,8 +87,7 @@ final class PermitHandOverTest {
                 options -> options.minimumValidity(Duration.ofSeconds(3)));
         for (UnaryOperator<LockOptions> change : asking) {
             lab = new Lab(31);
-            assertThat(handOver(change))
-                    .isBetween(ONE_ROUND_TRIP.multipliedBy(2), ONE_ROUND_TRIP.multipliedBy(3));
+            assertThat(handOver(change)).isBetween(ONE_ROUND_TRIP.multipliedBy(2), ONE_ROUND_TRIP.multipliedBy(3));
         }
     }
 
@@ -172,7 +171,11 @@ final class PermitHandOverTest {
         CompletableFuture<Attempt<Permit>> behind = wants(lab.client("behind"), 1);
         held.releaseAsync();
         lab.world.runFor(Duration.ofNanos(1_500_000));
-        assertThat(lab.node.permits().orElseThrow().forceRelease(NAME.asPermits(), 0, null).join())
+        assertThat(lab.node
+                        .permits()
+                        .orElseThrow()
+                        .forceRelease(NAME.asPermits(), 0, null)
+                        .join())
                 .isTrue();
         Permit second = lab.world.runUntilDone(next).orElseThrow();
         Permit third = lab.world.runUntilDone(behind).orElseThrow();
@@ -197,7 +200,11 @@ final class PermitHandOverTest {
                     wants(lab.client("two"), 3).join().orElseThrow(),
                     wants(lab.client("three"), 3).join().orElseThrow());
             CompletableFuture<Attempt<Permit>> next = wants(lab.client("next"), 3);
-            assertThat(lab.node.permits().orElseThrow().change(NAME.asPermits(), count, 3).join())
+            assertThat(lab.node
+                            .permits()
+                            .orElseThrow()
+                            .change(NAME.asPermits(), count, 3)
+                            .join())
                     .isTrue();
             held.get(0).releaseAsync();
             lab.world.runFor(Duration.ofMillis(50));
