@@ -81,6 +81,24 @@ final class GrantMachineClaimTest {
         assertThat(machine.on(new GrantMachine.Denied(), NOW + MS)).containsExactly(new TellLost(LossCause.NOT_OURS));
     }
 
+    /** After a fail-over that has lost the hand-over, the new primary may have the place of the waiter. */
+    @Test
+    void aPlaceThatTheStoreMayHaveIsLeft() {
+        begins();
+        machine.on(new GrantMachine.Denied(), NOW + MS);
+        assertThat(machine.on(new GrantMachine.ReleaseCalled(NOT_KEPT), NOW + 2 * MS))
+                .containsExactly(new GrantMachine.SendUndo());
+    }
+
+    @Test
+    void afterARenewalTheStoreHasNoPlace() {
+        begins();
+        machine.on(new GrantMachine.Renewed(NOW), NOW + MS);
+        machine.on(new GrantMachine.Denied(), NOW + 2 * MS);
+        assertThat(machine.on(new GrantMachine.ReleaseCalled(NOT_KEPT), NOW + 3 * MS))
+                .containsExactly(new GrantMachine.LeaveToEnd());
+    }
+
     @Test
     void aReleaseBeforeTheRenewalReplacesIt() {
         begins();

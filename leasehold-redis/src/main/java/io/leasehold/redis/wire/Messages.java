@@ -27,8 +27,12 @@ public final class Messages {
 
     private static final String HANDED_BY = "handed@";
 
-    /** The kind of a message that hands permits over, with the server, the slots, and the count that the record has. */
-    private static final Pattern OF_SLOTS = Pattern.compile("handed@(\\w+):(\\d{1,4}(?:,\\d{1,4})*)/(\\d{1,4})");
+    /**
+     * The kind of a message that hands permits over, with the server, the slots, and the count that the record has. The
+     * possessive quantifiers keep a long list from taking a frame of the stack for each slot.
+     */
+    private static final Pattern OF_SLOTS =
+            Pattern.compile("handed@(\\w+):(\\d{1,4}+(?:,\\d{1,4}+)*+)/(\\d{1,4})");
 
     private Messages() {}
 

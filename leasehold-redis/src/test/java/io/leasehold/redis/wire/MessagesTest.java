@@ -10,6 +10,9 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
@@ -61,6 +64,18 @@ final class MessagesTest {
         assertThat(permits.name().permitCount()).isEqualTo(20);
         assertThat(Messages.writer("handed@0a1b:0,7,12/20 attempt 17 3 5 permits:{a b}"))
                 .contains(new Incarnation("0a1b"));
+    }
+
+    /** The thread that reads messages is that of a driver: its stack must not depend on what a message names. */
+    @Test
+    void aLongListOfSlotsTakesNoStack() throws InterruptedException {
+        AtomicReference<List<Integer>> read = new AtomicReference<>();
+        String slots = IntStream.range(0, 100_000).mapToObj(slot -> "1").collect(Collectors.joining(","));
+        Thread small = new Thread(
+                null, () -> read.set(handOver("handed@0a1b:" + slots + "/9", "permits:{a b}").slots()), "small", 256 * 1024);
+        small.start();
+        small.join();
+        assertThat(read.get()).hasSize(100_000);
     }
 
     /** The waiter asks: the message names no slots, or not the server that the waiter knows. */
