@@ -442,7 +442,8 @@ final class GrantMachine {
         // A holder that lost its lease may have worked until now, although it releases the lease.
         boolean isDelayed = timings.delayed() && !inOrder;
         boolean staysTaken = isDelayed || (isKept && cause != LossCause.FORCE_RELEASED);
-        // A store that denies a hand-over may still have the place of the waiter: one that became the primary without it.
+        // A store that denies a hand-over may still have the place of the waiter: one that became the primary without
+        // it.
         boolean keepsNothing = cause == LossCause.NOT_OURS && !claimed;
         return staysTaken || keepsNothing ? new LeaveToEnd() : new SendUndo();
     }

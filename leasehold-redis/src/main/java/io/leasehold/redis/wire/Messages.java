@@ -31,8 +31,7 @@ public final class Messages {
      * The kind of a message that hands permits over, with the server, the slots, and the count that the record has. The
      * possessive quantifiers keep a long list from taking a frame of the stack for each slot.
      */
-    private static final Pattern OF_SLOTS =
-            Pattern.compile("handed@(\\w+):(\\d{1,4}+(?:,\\d{1,4}+)*+)/(\\d{1,4})");
+    private static final Pattern OF_SLOTS = Pattern.compile("handed@(\\w+):(\\d{1,4}+(?:,\\d{1,4}+)*+)/(\\d{1,4})");
 
     private Messages() {}
 

@@ -10,11 +10,11 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.Optional;
-import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -72,7 +72,11 @@ final class MessagesTest {
         AtomicReference<List<Integer>> read = new AtomicReference<>();
         String slots = IntStream.range(0, 100_000).mapToObj(slot -> "1").collect(Collectors.joining(","));
         Thread small = new Thread(
-                null, () -> read.set(handOver("handed@0a1b:" + slots + "/9", "permits:{a b}").slots()), "small", 256 * 1024);
+                null,
+                () -> read.set(
+                        handOver("handed@0a1b:" + slots + "/9", "permits:{a b}").slots()),
+                "small",
+                256 * 1024);
         small.start();
         small.join();
         assertThat(read.get()).hasSize(100_000);
