@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The short form: a few updates, a settlement, and an instance killed in the middle of the next one. */
-@Tag("quick")
+@Tag("full")
 class TwoInstancesSmokeTest {
 
     @TempDir

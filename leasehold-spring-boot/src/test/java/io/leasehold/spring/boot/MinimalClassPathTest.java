@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.springframework.boot.SpringBootVersion;
 
 /** Tests that an application without each optional dependency runs, or reports what it needs. */
-@Tag("quick")
+@Tag("full")
 class MinimalClassPathTest {
 
     private static final List<String> OPTIONAL = List.of(
