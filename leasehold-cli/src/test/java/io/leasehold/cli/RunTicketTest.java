@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Tests of {@code run --export} and {@code run --resume}: jobs that hand a lock over. */
-@Tag("quick")
+@Tag("full")
 class RunTicketTest {
 
     @TempDir
