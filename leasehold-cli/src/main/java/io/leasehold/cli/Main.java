@@ -12,6 +12,10 @@ import java.util.Map;
 public final class Main {
 
     private static final String LOG_LEVEL = "org.slf4j.simpleLogger.defaultLogLevel";
+    /** Drivers read the descriptions of their events at each start, although no recording runs. */
+    private static final Map<String, String> NO_FLIGHT_EVENTS =
+            Map.of("io.lettuce.core.jfr", "false", "io.netty.jfr.enabled", "false");
+
     static final String LOG_VARIABLE = "LEASEHOLD_LOG";
 
     private Main() {}
@@ -37,6 +41,7 @@ public final class Main {
         if (level.equals("error") && System.getProperty(QuietLogging.PROPERTY) == null) {
             System.setProperty(QuietLogging.PROPERTY, "io.leasehold.cli.QuietLogging");
         }
+        NO_FLIGHT_EVENTS.forEach(System::setProperty);
         FailureLines failures = new FailureLines(invocation);
         try {
             PlainRun plain = PlainRun.of(List.of(arguments), invocation);

@@ -78,13 +78,13 @@ public final class LettuceDriver implements Driver {
         if (options.getReauthenticateBehaviour() == ReauthenticateBehavior.DEFAULT) {
             this.forPushes = client;
         } else {
-            this.forPushes = RedisClient.create(resources);
+            this.forPushes = new LettuceClient(resources);
             forPushes.setOptions(options.mutate()
                     .reauthenticateBehavior(ReauthenticateBehavior.DEFAULT)
                     .build());
         }
         if (uri.isToldAtOnce()) {
-            this.forTracking = RedisClient.create(resources);
+            this.forTracking = new LettuceClient(resources);
             forTracking.setOptions(
                     options.mutate().protocolVersion(ProtocolVersion.RESP3).build());
         } else {
