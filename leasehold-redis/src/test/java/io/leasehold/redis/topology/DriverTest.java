@@ -46,6 +46,17 @@ class DriverTest {
         return RedisUri.parse(StoreUri.parse(SERVER.server().uri()));
     }
 
+    /** The proxy for them has more than a thousand methods. */
+    @Test
+    void aConnectionHasNoBlockingCommands() throws Exception {
+        LettuceDriver driver = new LettuceDriver(server(), new DriverThreads());
+        try {
+            assertThat(driver.connectOnce(server()).get(60, TimeUnit.SECONDS).sync()).isNull();
+        } finally {
+            driver.close();
+        }
+    }
+
     private static Set<?> kept(LettuceDriver driver) throws ReflectiveOperationException {
         Field client = LettuceDriver.class.getDeclaredField("client");
         client.setAccessible(true);
