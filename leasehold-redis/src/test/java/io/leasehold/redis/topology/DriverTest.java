@@ -51,7 +51,8 @@ class DriverTest {
     void aConnectionHasNoBlockingCommands() throws Exception {
         LettuceDriver driver = new LettuceDriver(server(), new DriverThreads());
         try {
-            assertThat(driver.connectOnce(server()).get(60, TimeUnit.SECONDS).sync()).isNull();
+            assertThat(driver.connectOnce(server()).get(60, TimeUnit.SECONDS).sync())
+                    .isNull();
         } finally {
             driver.close();
         }
