@@ -28,13 +28,13 @@ final class LettuceClient extends RedisClient {
     }
 
     @Override
-    protected <K, V> StatefulRedisConnectionImpl<K, V> newStatefulRedisConnection(
+    public <K, V> StatefulRedisConnectionImpl<K, V> newStatefulRedisConnection(
             RedisChannelWriter writer, PushHandler pushes, RedisCodec<K, V> codec, Duration timeout) {
         return new Connection<>(writer, pushes, codec, timeout);
     }
 
     @Override
-    protected <K, V> StatefulRedisPubSubConnectionImpl<K, V> newStatefulRedisPubSubConnection(
+    public <K, V> StatefulRedisPubSubConnectionImpl<K, V> newStatefulRedisPubSubConnection(
             PubSubEndpoint<K, V> endpoint, RedisChannelWriter writer, RedisCodec<K, V> codec, Duration timeout) {
         return new PushConnection<>(endpoint, writer, codec, timeout);
     }
@@ -46,7 +46,7 @@ final class LettuceClient extends RedisClient {
         }
 
         @Override
-        protected @Nullable RedisCommands<K, V> newRedisSyncCommandsImpl() {
+        public @Nullable RedisCommands<K, V> newRedisSyncCommandsImpl() {
             return null;
         }
     }
@@ -59,7 +59,7 @@ final class LettuceClient extends RedisClient {
         }
 
         @Override
-        protected @Nullable RedisPubSubCommands<K, V> newRedisSyncCommandsImpl() {
+        public @Nullable RedisPubSubCommands<K, V> newRedisSyncCommandsImpl() {
             return null;
         }
     }
