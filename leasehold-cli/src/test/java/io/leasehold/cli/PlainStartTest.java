@@ -17,6 +17,14 @@ class PlainStartTest {
     @TempDir
     private Path directory;
 
+    /** From JDK 22 on, a start of a process asks for such a logger. */
+    @Test
+    void theJdksOwnLoggersAreNotThoseOfJavaUtilLogging() {
+        assertThat(System.getLogger("java.lang.ProcessBuilder")).isNotNull().satisfies(logger -> assertThat(
+                        logger.isLoggable(System.Logger.Level.ERROR))
+                .isFalse());
+    }
+
     @Test
     void aPlainRunLoadsNeitherPicocliNorTheFlightRecordersEvents() throws IOException {
         Path loaded = directory.resolve("loaded");

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A Lettuce client that knows the two ends of its connections, which Lettuce does not report. Its connections have no
  * blocking commands: Leasehold uses none, and Lettuce would create them for each connection through a proxy of more than a
- * thousand methods, which takes a fifth of the first connection of a process.
+ * thousand methods.
  */
 final class LettuceClient extends RedisClient {
 
