@@ -20,9 +20,10 @@ class PlainStartTest {
     /** From JDK 22 on, a start of a process asks for such a logger. */
     @Test
     void theJdksOwnLoggersAreNotThoseOfJavaUtilLogging() {
-        assertThat(System.getLogger("java.lang.ProcessBuilder")).isNotNull().satisfies(logger -> assertThat(
-                        logger.isLoggable(System.Logger.Level.ERROR))
-                .isFalse());
+        assertThat(System.getLogger("java.lang.ProcessBuilder"))
+                .isNotNull()
+                .satisfies(logger ->
+                        assertThat(logger.isLoggable(System.Logger.Level.ERROR)).isFalse());
     }
 
     @Test
