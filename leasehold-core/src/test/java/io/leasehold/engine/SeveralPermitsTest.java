@@ -50,6 +50,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -361,6 +362,8 @@ final class SeveralPermitsTest {
         });
         caller.start();
         AcquireRequest request = asked.get(20, TimeUnit.SECONDS);
+        // Until the caller waits for its result, the caller itself would process an answer.
+        until(() -> waitsForItsResult(caller));
         new Thread(() -> way.store.acquire(request).thenAccept(reply::complete).join()).start();
         assertThat(processing.await(20, TimeUnit.SECONDS)).isTrue();
         assertThat(held()).isEqualTo(1);
@@ -371,6 +374,14 @@ final class SeveralPermitsTest {
         goesOn.countDown();
         assertThat(ended.get(20, TimeUnit.SECONDS)).isInstanceOf(InterruptedException.class);
         assertThat(held()).isZero();
+    }
+
+    private static boolean waitsForItsResult(Thread caller) {
+        List<String> waitingIn = Stream.of(caller.getStackTrace())
+                .map(StackTraceElement::getClassName)
+                .toList();
+        return waitingIn.contains(CompletableFuture.class.getName())
+                && waitingIn.stream().noneMatch(name -> name.endsWith("MultiPermitAttempt"));
     }
 
     /** A runtime that pauses an attempt for several permits when it begins to process an answer. */
