@@ -1,12 +1,12 @@
 package io.leasehold;
 
-import java.math.BigDecimal;
 import java.time.Duration;
 
 /** Formats durations for messages, in the form that the command line accepts. */
 public final class Durations {
 
-    private static final int MILLIS_DIGITS = 6;
+    private static final int NANOS_PER_MILLI = 1_000_000;
+    private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
     private Durations() {}
 
@@ -20,8 +20,9 @@ public final class Durations {
         if (duration.isZero()) {
             return "0s";
         }
+        int nanos = duration.toNanosPart();
         if (duration.toSeconds() == 0) {
-            return plain(BigDecimal.valueOf(duration.toNanos()).movePointLeft(MILLIS_DIGITS)) + "ms";
+            return decimal(nanos / NANOS_PER_MILLI, nanos % NANOS_PER_MILLI, NANOS_PER_MILLI) + "ms";
         }
         StringBuilder text = new StringBuilder();
         if (duration.toHours() > 0) {
@@ -30,15 +31,34 @@ public final class Durations {
         if (duration.toMinutesPart() > 0) {
             text.append(duration.toMinutesPart()).append('m');
         }
-        BigDecimal seconds =
-                BigDecimal.valueOf(duration.toSecondsPart()).add(BigDecimal.valueOf(duration.toNanosPart(), 9));
-        if (seconds.signum() > 0) {
-            text.append(plain(seconds)).append('s');
+        if (duration.toSecondsPart() > 0 || nanos > 0) {
+            text.append(decimal(duration.toSecondsPart(), nanos, NANOS_PER_SECOND))
+                    .append('s');
         }
         return text.toString();
     }
 
-    private static String plain(BigDecimal number) {
-        return number.stripTrailingZeros().toPlainString();
+    /** The number {@code whole + part / unit}, without zeros at its end. */
+    private static String decimal(int whole, int part, long unit) {
+        if (part == 0) {
+            return Integer.toString(whole);
+        }
+        // The digit in front keeps the zeros at the begin of the part.
+        String digits = Long.toString(unit + part).substring(1);
+        int end = digits.length();
+        while (digits.charAt(end - 1) == '0') {
+            end--;
+        }
+        return whole + "." + digits.substring(0, end);
+    }
+
+    /**
+     * A part of a duration that is not negative. {@link Duration#dividedBy} makes big decimals, whose first use costs a
+     * start of the command line as much as its request to the store.
+     */
+    static Duration part(Duration whole, int divisor) {
+        long seconds = whole.getSeconds();
+        long rest = seconds % divisor * NANOS_PER_SECOND + whole.getNano();
+        return Duration.ofSeconds(seconds / divisor, rest / divisor);
     }
 }

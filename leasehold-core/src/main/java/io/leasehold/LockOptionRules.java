@@ -38,7 +38,7 @@ final class LockOptionRules {
             throw refused(
                     "renewal every " + text(interval) + " would keep the store busy; at least " + text(MIN_INTERVAL));
         }
-        if (interval != null && interval.compareTo(options.validity().dividedBy(2)) > 0) {
+        if (interval != null && interval.compareTo(Durations.part(options.validity(), 2)) > 0) {
             throw refused("renewal every " + text(interval)
                     + " leaves no room for a failed renewal: two intervals must fit into" + " ttl − drift = "
                     + text(options.validity()));
@@ -60,7 +60,7 @@ final class LockOptionRules {
                 "nodeTimeout",
                 options.nodeTimeout(),
                 Duration.ofMillis(1),
-                ttl.dividedBy(2),
+                Durations.part(ttl, 2),
                 "1ms and half the ttl of " + text(ttl));
         if (options.longestUnrenewed().isNegative()
                 || options.longestUnrenewed().isZero()) {

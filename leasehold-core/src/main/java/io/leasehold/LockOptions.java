@@ -194,7 +194,7 @@ public final class LockOptions {
         if (renewal instanceof Renewal.Every every) {
             return every.interval();
         }
-        return renewal instanceof Renewal.None ? null : values.ttl.dividedBy(3);
+        return renewal instanceof Renewal.None ? null : Durations.part(values.ttl, 3);
     }
 
     /** The longest total time of a renewed lease. */
@@ -205,7 +205,7 @@ public final class LockOptions {
     /** The minimum validity on arrival. */
     public Duration minimumValidity() {
         Duration set = values.minimumValidity;
-        return set != null ? set : values.ttl.dividedBy(10);
+        return set != null ? set : Durations.part(values.ttl, 10);
     }
 
     /** The longest time that a healthy node takes to answer. */
@@ -214,7 +214,7 @@ public final class LockOptions {
         if (set != null) {
             return set;
         }
-        long derived = values.ttl.dividedBy(200).toNanos();
+        long derived = Durations.part(values.ttl, 200).toNanos();
         return Duration.ofNanos(Math.max(5_000_000L, Math.min(50_000_000L, derived)));
     }
 
@@ -260,10 +260,7 @@ public final class LockOptions {
 
     /** The drift of a lease with this ttl: ttl × 1 % + 2 ms. */
     public static Duration driftOf(Duration ttl) {
-        // Not dividedBy, which makes big decimals: a quorum computes this several times for each lease.
-        long seconds = ttl.getSeconds();
-        return Duration.ofSeconds(seconds / 100, (seconds % 100 * 1_000_000_000 + ttl.getNano()) / 100)
-                .plusMillis(2);
+        return Durations.part(ttl, 100).plusMillis(2);
     }
 
     /** The drift of this ttl: ttl × 1 % + 2 ms. */
@@ -283,7 +280,7 @@ public final class LockOptions {
     public Duration longestCheckable() {
         return renewalInterval() == null
                 ? validity()
-                : validity().minus(nodeTimeout().multipliedBy(2));
+                : validity().minus(nodeTimeout().plus(nodeTimeout()));
     }
 
     /**

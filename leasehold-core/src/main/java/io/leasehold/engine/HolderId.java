@@ -1,12 +1,19 @@
 package io.leasehold.engine;
 
 import io.leasehold.spi.LockRuntime;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HexFormat;
+import java.util.regex.Pattern;
 
 /** The public id of a client: {@code host/pid/client} or {@code host/pid/client/label}. */
 final class HolderId {
+
+    private static final Path KERNELS_NAME = Path.of("/proc/sys/kernel/hostname");
+    private static final Pattern ODD = Pattern.compile("[^A-Za-z0-9._-]");
 
     private HolderId() {}
 
@@ -21,12 +28,25 @@ final class HolderId {
     private static String host() {
         String name = System.getenv("HOSTNAME");
         if (name == null || name.isBlank()) {
-            try {
-                name = InetAddress.getLocalHost().getHostName();
-            } catch (UnknownHostException e) {
-                name = "unknown-host";
-            }
+            name = known();
         }
-        return name.replaceAll("[^A-Za-z0-9._-]", "_");
+        return ODD.matcher(name).replaceAll("_");
+    }
+
+    /** The name of this host. The kernel of Linux tells it at once; elsewhere a resolver is asked, which can take seconds. */
+    private static String known() {
+        try {
+            String kernels = Files.readString(KERNELS_NAME).strip();
+            if (!kernels.isEmpty()) {
+                return kernels;
+            }
+        } catch (IOException notLinux) {
+            // The resolver knows it.
+        }
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException e) {
+            return "unknown-host";
+        }
     }
 }

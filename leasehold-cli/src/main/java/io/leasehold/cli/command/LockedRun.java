@@ -19,6 +19,7 @@ import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.CommandLookup;
 import io.leasehold.cli.process.ForwardedSignal;
 import io.leasehold.cli.process.GuardedCommand;
+import io.leasehold.cli.process.Preparation;
 import io.leasehold.cli.process.SignalForwarder;
 import io.leasehold.cli.process.TerminalStop;
 import java.io.IOException;
@@ -128,13 +129,10 @@ final class LockedRun {
     }
 
     private void run(CommandLookup lookup, RunTickets tickets) throws IOException, InterruptedException {
-        try (GuardedCommand command = GuardedCommand.prepare(request.command(), lookup)) {
-            report.contained(command.containment());
-            if (!command.containment().isComplete() && !mayStartUncontained()) {
+        try (Preparation preparation = Preparation.begin(request.command(), lookup)) {
+            if (request.requireContainment() && !mayStart(preparation.await())) {
                 return;
             }
-            command.warnings().forEach(notes);
-            command.complainTo(complaints);
             String word = request.command().command().texts().get(0);
             Leasehold.Builder client = StoreAccess.client(invocation, request.storeUri())
                     .label(RunLabel.of(System.getProperty("user.name", ""), word)
@@ -149,14 +147,23 @@ final class LockedRun {
                     // Otherwise the user would not know the address.
                     invocation.terminal().complain(endpoint.address());
                 }
-                tickets.check(locks);
-                runUnderLock(locks, tickets, command);
+                GuardedCommand command = preparation.await();
+                if (mayStart(command)) {
+                    command.warnings().forEach(notes);
+                    command.complainTo(complaints);
+                    tickets.check(locks);
+                    runUnderLock(locks, tickets, command);
+                }
             }
         }
     }
 
-    /** Warns that a process of the command may escape; returns whether the command may start. */
-    private boolean mayStartUncontained() {
+    /** Reports how the command is contained, and warns if a process may escape; returns whether the command may start. */
+    private boolean mayStart(GuardedCommand command) {
+        report.contained(command.containment());
+        if (command.containment().isComplete()) {
+            return true;
+        }
         String why =
                 "this host offers neither a control group nor a usable perl: a process that clears its environment,"
                         + " starts its own session and loses its parent could outlive the lock";

@@ -387,7 +387,8 @@ public final class RunCommand implements Callable<Integer> {
     }
 
     private Duration usedGrace(LockOptions options) {
-        Duration third = options.ttl().dividedBy(3);
+        // Not dividedBy: see Durations.part.
+        Duration third = Duration.ofNanos(options.ttl().toNanos() / 3);
         if (grace == null) {
             return third.compareTo(DEFAULT_GRACE) < 0 ? third : DEFAULT_GRACE;
         }

@@ -7,9 +7,11 @@ import io.leasehold.LockClient;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Terminal;
+import io.leasehold.jedis.JedisStore;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Connects to the store that the command line names, and hides its secrets in later output. */
@@ -20,6 +22,9 @@ final class StoreAccess {
 
     /** The user of that password. */
     static final String USER = "LEASEHOLD_USER";
+
+    private static final Pattern OVER_JEDIS = Pattern.compile("(?i)rediss?(-(replicated|sentinel|cluster))?:");
+    private static final Pattern NEEDS_LETTUCE = Pattern.compile("[?&](waitReplicas|toldAtOnce)=");
 
     private StoreAccess() {}
 
@@ -48,15 +53,24 @@ final class StoreAccess {
      * @throws IllegalArgumentException if the environment names a user without a file, or an invalid path
      */
     static Leasehold.Builder client(Invocation invocation, String uri) {
-        Leasehold.Builder client = Leasehold.builder().store(uri);
         String user = named(invocation, USER);
         String file = named(invocation, PASSWORD_FILE);
         if (file != null) {
-            return client.credentials(hiding(passwordFile(user, file), invocation.terminal()));
+            return at(uri, hiding(passwordFile(user, file), invocation.terminal()));
         } else if (user != null) {
             throw new IllegalArgumentException(USER + " also needs " + PASSWORD_FILE);
         }
-        return client;
+        return at(uri, null);
+    }
+
+    /** Uses Jedis where it knows the store: it starts with half of the processor time that Lettuce takes. */
+    private static Leasehold.Builder at(String uri, @Nullable CredentialsProvider credentials) {
+        if (OVER_JEDIS.matcher(uri).lookingAt() && !NEEDS_LETTUCE.matcher(uri).find()) {
+            JedisStore redis = JedisStore.at(uri);
+            return Leasehold.builder().store((credentials == null ? redis : redis.credentials(credentials))::open);
+        }
+        Leasehold.Builder client = Leasehold.builder().store(uri);
+        return credentials == null ? client : client.credentials(credentials);
     }
 
     private static @Nullable String named(Invocation invocation, String variable) {

@@ -75,7 +75,7 @@ final class LossWatch {
         this.refused = refused;
         this.graceNanos = grace.toNanos();
         this.ends = onLost != OnLost.IGNORE;
-        this.tickNanos = Math.min(MAX_WAIT_NANOS, ttl.dividedBy(6).toNanos());
+        this.tickNanos = Math.min(MAX_WAIT_NANOS, ttl.toNanos() / 6);
         this.guardianLeadNanos = guardianLead(ttl).toNanos();
         thread.setDaemon(true);
     }
@@ -85,7 +85,7 @@ final class LossWatch {
      * end.
      */
     static Duration guardianLead(Duration ttl) {
-        return LossDeadline.killLead(ttl).dividedBy(2);
+        return Duration.ofNanos(LossDeadline.killLead(ttl).toNanos() / 2);
     }
 
     void start() {
