@@ -26,7 +26,7 @@ public final class Main {
         // The JVM decodes them by a locale that may not be installed.
         TypedWords typed = TypedArguments.of(List.of(arguments));
         Map<String, String> environment = TypedArguments.environment(System.getenv());
-        int code = run(typed.texts().toArray(String[]::new), new Invocation(terminal, environment, typed));
+        int code = run(typed.texts().toArray(new String[0]), new Invocation(terminal, environment, typed));
         // Everything was closed in order; the rest (threads of a driver) need not delay the caller.
         if (Boolean.getBoolean("leasehold.exit")) {
             System.exit(code);

@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -45,6 +46,7 @@ public final class GuardedCommand implements AutoCloseable {
     private @Nullable LossWatch watch;
     private @Nullable StrayWatch strays;
     private @Nullable LongSupplier remaining;
+    private @Nullable CompletableFuture<Void> removal;
 
     /**
      * The settings of a command.
@@ -269,6 +271,10 @@ public final class GuardedCommand implements AutoCloseable {
             guardian.noDeadline();
         }
         List<Long> survivors = endedForLease ? awaitSurvivors(all) : List.of();
+        if (group != null) {
+            // The kernel takes its time for that, and meanwhile the lock is released.
+            removal = CompletableFuture.runAsync(group::remove, work -> new Thread(work, "leasehold-cgroup").start());
+        }
         return new Ended(exitCode, endedForLease, leftBehind, survivors, lossWatch.unguarded());
     }
 
@@ -373,7 +379,9 @@ public final class GuardedCommand implements AutoCloseable {
         if (command != null) {
             command.close();
         }
-        if (group != null) {
+        if (removal != null) {
+            removal.join();
+        } else if (group != null) {
             group.remove();
         }
     }

@@ -18,6 +18,7 @@ final class StrayWatch {
 
     private final ProcessTree tree;
     private final Guardian guardian;
+    private final boolean looksLater;
     private final long leastNanos;
     private final Thread thread = new Thread(this::watch, "leasehold-stray-watch");
     private volatile boolean stopped;
@@ -25,6 +26,8 @@ final class StrayWatch {
     StrayWatch(ProcessTree tree, Guardian guardian, Containment way) {
         this.tree = tree;
         this.guardian = guardian;
+        // What the kernel keeps together needs no look at the start, which a short command would wait for.
+        this.looksLater = way.isComplete();
         this.leastNanos = (way.isComplete() ? ELSEWHERE : WHERE_LOOKING_IS_ALL).toNanos();
         thread.setDaemon(true);
     }
@@ -39,6 +42,9 @@ final class StrayWatch {
     }
 
     private void watch() {
+        if (looksLater) {
+            LockSupport.parkNanos(leastNanos);
+        }
         while (!stopped) {
             long startedAtNanos = System.nanoTime();
             try {

@@ -12,104 +12,107 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** A script: a {@code .lua} file, whose header is its contract. The server knows it by its digest. */
+/**
+ * A script: a {@code .lua} file, whose header is its contract. The server knows it by its digest. A script is read when it is first
+ * sent: to read all of them takes longer than a start of the command line. Any thread may use it.
+ */
 public final class LuaScript {
 
     /** A line that includes the file {@code shared/NAME.lua}. */
     private static final Pattern SHARED = Pattern.compile("(?m)^-- shared: (\\w+)\n");
 
     /** Proposes a ballot. */
-    public static final LuaScript ACQUIRE = load("acquire.lua");
+    public static final LuaScript ACQUIRE = new LuaScript("acquire.lua");
 
     /** The common case of {@link #ACQUIRE}. */
-    public static final LuaScript ACQUIRE_FREE = load("acquire_free.lua");
+    public static final LuaScript ACQUIRE_FREE = new LuaScript("acquire_free.lua");
 
     /** The common case of {@link #ACQUIRE} for several callers, each of which succeeds or fails on its own. */
-    public static final LuaScript ACQUIRE_MANY = load("acquire_many.lua");
+    public static final LuaScript ACQUIRE_MANY = new LuaScript("acquire_many.lua");
 
     /** Proposes a ballot for several locks at once. */
-    public static final LuaScript ACQUIRE_ALL = load("acquire_all.lua");
+    public static final LuaScript ACQUIRE_ALL = new LuaScript("acquire_all.lua");
     /** Ends the hold of an owner token. */
-    public static final LuaScript RELEASE = load("release.lua");
+    public static final LuaScript RELEASE = new LuaScript("release.lua");
     /** The common case of {@link #RELEASE}. */
-    public static final LuaScript RELEASE_HELD = load("release_held.lua");
+    public static final LuaScript RELEASE_HELD = new LuaScript("release_held.lua");
     /** The common case of {@link #RELEASE} for several callers, each of which succeeds or fails on its own. */
-    public static final LuaScript RELEASE_MANY = load("release_many.lua");
+    public static final LuaScript RELEASE_MANY = new LuaScript("release_many.lua");
 
     /** Puts one waiter before all others, on behalf of the holder. */
-    public static final LuaScript NAME_SUCCESSOR = load("name_successor.lua");
+    public static final LuaScript NAME_SUCCESSOR = new LuaScript("name_successor.lua");
 
     /** Ends the hold of an owner token, and keeps the lock for a ticket. */
-    public static final LuaScript EXPORT = load("export.lua");
+    public static final LuaScript EXPORT = new LuaScript("export.lua");
     /** Continues an exported lease. */
-    public static final LuaScript RESUME = load("resume.lua");
+    public static final LuaScript RESUME = new LuaScript("resume.lua");
 
     /** Ends a hold with the lock key alone, while the slot moves to another master. */
-    public static final LuaScript RELEASE_KEY = load("release_key.lua");
+    public static final LuaScript RELEASE_KEY = new LuaScript("release_key.lua");
     /** Raises a fence with its key alone, while the slot moves to another master. */
-    public static final LuaScript RAISE_FENCE = load("raise_fence.lua");
+    public static final LuaScript RAISE_FENCE = new LuaScript("raise_fence.lua");
     /** Extends locks by one ttl. */
-    public static final LuaScript RENEW = load("renew.lua");
+    public static final LuaScript RENEW = new LuaScript("renew.lua");
     /** Reads the holder of a lock. */
-    public static final LuaScript INSPECT = load("inspect.lua");
+    public static final LuaScript INSPECT = new LuaScript("inspect.lua");
     /** Reads the waiters of a lock. */
-    public static final LuaScript WAITERS = load("waiters.lua");
+    public static final LuaScript WAITERS = new LuaScript("waiters.lua");
     /** Removes a lock on behalf of an operator. */
-    public static final LuaScript FORCE_RELEASE = load("force_release.lua");
+    public static final LuaScript FORCE_RELEASE = new LuaScript("force_release.lua");
     /** Proposes a ballot to a member of a set. */
-    public static final LuaScript MEMBER_ACQUIRE = load("member_acquire.lua");
+    public static final LuaScript MEMBER_ACQUIRE = new LuaScript("member_acquire.lua");
     /** The common case of {@link #MEMBER_ACQUIRE} for one caller or several, each of which succeeds or fails on its own. */
-    public static final LuaScript MEMBER_ACQUIRE_MANY = load("member_acquire_many.lua");
+    public static final LuaScript MEMBER_ACQUIRE_MANY = new LuaScript("member_acquire_many.lua");
     /** Ends the hold of an owner token at a member of a set. */
-    public static final LuaScript MEMBER_RELEASE = load("member_release.lua");
+    public static final LuaScript MEMBER_RELEASE = new LuaScript("member_release.lua");
     /** The common case of {@link #MEMBER_RELEASE} for one caller or several, each of which succeeds or fails on its own. */
-    public static final LuaScript MEMBER_RELEASE_MANY = load("member_release_many.lua");
+    public static final LuaScript MEMBER_RELEASE_MANY = new LuaScript("member_release_many.lua");
     /** Continues an exported lease at a member of a set. */
-    public static final LuaScript MEMBER_RESUME = load("member_resume.lua");
+    public static final LuaScript MEMBER_RESUME = new LuaScript("member_resume.lua");
     /** Proposes a ballot for a reader to a member of a set. */
-    public static final LuaScript MEMBER_READ_ACQUIRE = load("member_read_acquire.lua");
+    public static final LuaScript MEMBER_READ_ACQUIRE = new LuaScript("member_read_acquire.lua");
     /** Ends the hold of a reader at a member of a set. */
-    public static final LuaScript MEMBER_READ_RELEASE = load("member_read_release.lua");
+    public static final LuaScript MEMBER_READ_RELEASE = new LuaScript("member_read_release.lua");
     /** Makes a reader of a writer at a member of a set. */
-    public static final LuaScript MEMBER_READ_DOWNGRADE = load("member_read_downgrade.lua");
+    public static final LuaScript MEMBER_READ_DOWNGRADE = new LuaScript("member_read_downgrade.lua");
     /** Tells a member of a set the time since when it has kept its data. */
-    public static final LuaScript MEMBER_BIRTH = load("member_birth.lua");
+    public static final LuaScript MEMBER_BIRTH = new LuaScript("member_birth.lua");
     /** Acquires a lock without a fence and without a queue, or finds that an earlier request has acquired it. */
-    public static final LuaScript PLAIN_ACQUIRE = load("plain_acquire.lua");
+    public static final LuaScript PLAIN_ACQUIRE = new LuaScript("plain_acquire.lua");
     /** Deletes a key if it has the given value. */
-    public static final LuaScript PLAIN_RELEASE = load("plain_release.lua");
+    public static final LuaScript PLAIN_RELEASE = new LuaScript("plain_release.lua");
 
     /** Proposes a ballot for a reader. */
-    public static final LuaScript READ_ACQUIRE = load("read_acquire.lua");
+    public static final LuaScript READ_ACQUIRE = new LuaScript("read_acquire.lua");
     /** Ends the hold of a reader. */
-    public static final LuaScript READ_RELEASE = load("read_release.lua");
+    public static final LuaScript READ_RELEASE = new LuaScript("read_release.lua");
     /** Ends a reader with the key of the readers alone, while the slot moves to another master. */
-    public static final LuaScript READ_RELEASE_KEY = load("read_release_key.lua");
+    public static final LuaScript READ_RELEASE_KEY = new LuaScript("read_release_key.lua");
     /** Extends readers by one ttl. */
-    public static final LuaScript READ_RENEW = load("read_renew.lua");
+    public static final LuaScript READ_RENEW = new LuaScript("read_renew.lua");
     /** Extends a reader with the key of the readers alone, while the slot moves to another master. */
-    public static final LuaScript READ_RENEW_KEY = load("read_renew_key.lua");
+    public static final LuaScript READ_RENEW_KEY = new LuaScript("read_renew_key.lua");
     /** Makes a reader of a writer. */
-    public static final LuaScript READ_DOWNGRADE = load("read_downgrade.lua");
+    public static final LuaScript READ_DOWNGRADE = new LuaScript("read_downgrade.lua");
     /** Lists the readers of a lock. */
-    public static final LuaScript READ_INSPECT = load("read_inspect.lua");
+    public static final LuaScript READ_INSPECT = new LuaScript("read_inspect.lua");
     /** Removes readers on behalf of an operator. */
-    public static final LuaScript READ_FORCE_RELEASE = load("read_force_release.lua");
+    public static final LuaScript READ_FORCE_RELEASE = new LuaScript("read_force_release.lua");
 
     /** Proposes a ballot for a permit. */
-    public static final LuaScript PERMITS_ACQUIRE = load("permits_acquire.lua");
+    public static final LuaScript PERMITS_ACQUIRE = new LuaScript("permits_acquire.lua");
     /** Ends the permit of an owner token. */
-    public static final LuaScript PERMITS_RELEASE = load("permits_release.lua");
+    public static final LuaScript PERMITS_RELEASE = new LuaScript("permits_release.lua");
     /** Ends a permit with the record alone, while the slot moves to another master. */
-    public static final LuaScript PERMITS_RELEASE_KEY = load("permits_release_key.lua");
+    public static final LuaScript PERMITS_RELEASE_KEY = new LuaScript("permits_release_key.lua");
     /** Extends permits by one ttl. */
-    public static final LuaScript PERMITS_RENEW = load("permits_renew.lua");
+    public static final LuaScript PERMITS_RENEW = new LuaScript("permits_renew.lua");
     /** Reads the permits of a name. */
-    public static final LuaScript PERMITS_INSPECT = load("permits_inspect.lua");
+    public static final LuaScript PERMITS_INSPECT = new LuaScript("permits_inspect.lua");
     /** Changes the number of permits on behalf of an operator. */
-    public static final LuaScript PERMITS_CHANGE = load("permits_change.lua");
+    public static final LuaScript PERMITS_CHANGE = new LuaScript("permits_change.lua");
     /** Frees a slot on behalf of an operator. */
-    public static final LuaScript PERMITS_FORCE_RELEASE = load("permits_force_release.lua");
+    public static final LuaScript PERMITS_FORCE_RELEASE = new LuaScript("permits_force_release.lua");
 
     private static final List<LuaScript> ALL = List.of(
             ACQUIRE,
@@ -156,21 +159,30 @@ public final class LuaScript {
             PERMITS_FORCE_RELEASE);
 
     private final String file;
-    private final String text;
-    private final String sha1;
+    private volatile @Nullable Content content;
 
-    private LuaScript(String file, String text) {
+    private LuaScript(String file) {
         this.file = file;
-        this.text = text;
-        this.sha1 = sha1(text);
+    }
+
+    private record Content(String text, String sha1) {}
+
+    private Content content() {
+        Content known = content;
+        if (known == null) {
+            // Two threads may read the same.
+            String text = load(file);
+            known = new Content(text, sha1(text));
+            content = known;
+        }
+        return known;
     }
 
     /** Loads a script and inserts the shared parts: the server needs the whole text. */
-    private static LuaScript load(String file) {
-        String whole = SHARED.matcher(read(file))
+    private static String load(String file) {
+        return SHARED.matcher(read(file))
                 .replaceAll(line -> Matcher.quoteReplacement(
                         line.group() + read("shared/" + line.group(1) + ".lua") + "-- end shared\n"));
-        return new LuaScript(file, whole);
     }
 
     private static String read(String file) {
@@ -192,7 +204,7 @@ public final class LuaScript {
     /** The script with this digest, or null if it is not a script of Leasehold. */
     static @Nullable LuaScript withDigest(String sha1) {
         for (LuaScript script : ALL) {
-            if (script.sha1.equals(sha1)) {
+            if (script.sha1().equals(sha1)) {
                 return script;
             }
         }
@@ -222,12 +234,12 @@ public final class LuaScript {
 
     /** The text of the script, for {@code EVAL}. */
     public String text() {
-        return text;
+        return content().text();
     }
 
     /** The digest of the script, for {@code EVALSHA}. */
     public String sha1() {
-        return sha1;
+        return content().sha1();
     }
 
     /** The file name of the script. */
