@@ -1,5 +1,7 @@
 package io.leasehold.checks;
 
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import java.nio.file.Path;
@@ -11,15 +13,35 @@ final class ProductionClasses {
 
     private ProductionClasses() {}
 
-    static JavaClasses ofAll() {
-        return of(Module.values());
+    /** Reading all classes takes seconds, so the tests of a JVM share the result. */
+    private static final class All {
+        static final JavaClasses CLASSES = new ClassFileImporter().importPaths(folders(Module.values()));
     }
 
+    static JavaClasses ofAll() {
+        return All.CLASSES;
+    }
+
+    /** The classes of these modules. */
     static JavaClasses of(Module... modules) {
-        List<Path> folders = Arrays.stream(modules)
+        List<String> folders = folders(modules).stream()
+                .map(folder -> folder.toUri().getPath())
+                .toList();
+        return ofAll().that(new DescribedPredicate<>("are in %s", Arrays.toString(modules)) {
+            @Override
+            public boolean test(JavaClass type) {
+                return type.getSource()
+                        .map(source -> source.getUri().getPath())
+                        .filter(path -> folders.stream().anyMatch(path::startsWith))
+                        .isPresent();
+            }
+        });
+    }
+
+    private static List<Path> folders(Module... modules) {
+        return Arrays.stream(modules)
                 .filter(Module::hasSources)
                 .map(Module::classes)
                 .toList();
-        return new ClassFileImporter().importPaths(folders);
     }
 }

@@ -17,8 +17,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.BiConsumer;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import javax.lang.model.element.Modifier;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
@@ -38,6 +42,8 @@ class SourceRulesTest {
     private static final Pattern TEST_METHOD =
             Pattern.compile("^\\s*@(Test|ParameterizedTest|RepeatedTest|TestFactory)\\b", Pattern.MULTILINE);
     private static final Pattern SPEED = Pattern.compile("^@Tag\\(\"(quick|full)\"\\)$", Pattern.MULTILINE);
+    private static final Pattern SUPERCLASS = Pattern.compile(
+            "^(?:public )?(?:(?:final|abstract|open) )*class \\w+(?: extends |.*: )(\\w+)", Pattern.MULTILINE);
     private static final Pattern INSTANTIABLE =
             Pattern.compile("^(public )?(final )?(class|record) ", Pattern.MULTILINE);
 
@@ -125,6 +131,59 @@ class SourceRulesTest {
         assertThat(found)
                 .as("each test class carries one of @Tag(\"quick\") and @Tag(\"full\"): neither run takes one without")
                 .isEmpty();
+    }
+
+    @Test
+    void aTestClassHasTheSpeedOfTheOneThatItExtends() {
+        Map<String, String> texts = Module.testClasses().stream()
+                .collect(Collectors.toMap(Module::shown, Module::read, (one, same) -> one, TreeMap::new));
+        assertThat(mixedSpeeds(texts))
+                .as(
+                        "JUnit inherits @Tag, so a class with another tag than the class that it extends runs in both speeds")
+                .isEmpty();
+    }
+
+    @Test
+    void anotherSpeedThanThatOfAnExtendedClassIsFound() {
+        Map<String, String> texts = Map.of(
+                "a/AboveTest.java", "@Tag(\"quick\")\nabstract class AboveTest {}",
+                "a/SameTest.java", "@Tag(\"quick\")\nclass SameTest extends AboveTest {}",
+                "a/OtherTest.java", "@Tag(\"full\")\nfinal class OtherTest extends AboveTest {}",
+                "a/BelowOtherTest.java", "@Tag(\"quick\")\nfinal class BelowOtherTest extends OtherTest {}",
+                "b/NamedAlikeTest.kt", "@Tag(\"full\")\nclass NamedAlikeTest : SomethingElse() {}");
+
+        assertThat(mixedSpeeds(texts))
+                .containsExactlyInAnyOrder(
+                        "a/OtherTest.java is full and extends a/AboveTest.java, which is quick",
+                        "a/BelowOtherTest.java is quick and extends a/OtherTest.java, which is full");
+    }
+
+    /** The classes whose speed differs from that of the class that they extend; keys are names of files. */
+    private static List<String> mixedSpeeds(Map<String, String> texts) {
+        List<String> found = new ArrayList<>();
+        texts.forEach((file, text) -> {
+            Matcher superclass = SUPERCLASS.matcher(text);
+            if (superclass.find()) {
+                String speed = speed(text);
+                texts.forEach((other, above) -> {
+                    if (simpleName(other).equals(superclass.group(1))
+                            && !speed(above).equals(speed)) {
+                        found.add(file + " is " + speed + " and extends " + other + ", which is " + speed(above));
+                    }
+                });
+            }
+        });
+        return found;
+    }
+
+    private static String speed(String text) {
+        Matcher speed = SPEED.matcher(text);
+        return speed.find() ? speed.group(1) : "untagged";
+    }
+
+    private static String simpleName(String file) {
+        String name = file.substring(file.lastIndexOf('/') + 1);
+        return name.substring(0, name.lastIndexOf('.'));
     }
 
     @Test

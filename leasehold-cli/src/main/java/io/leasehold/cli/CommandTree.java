@@ -74,7 +74,7 @@ public final class CommandTree implements Runnable {
      * The command line for these arguments. If they begin with {@code run}, the other commands are not read, since each
      * costs time at a start.
      */
-    static CommandLine commandLine(String[] arguments, Invocation invocation) {
+    public static CommandLine commandLine(String[] arguments, Invocation invocation) {
         if (arguments.length == 0 || !arguments[0].equals("run")) {
             return commandLine(invocation);
         }

@@ -29,29 +29,50 @@ class HelpTest {
     @TempDir
     Path directory;
 
-    /** Starts the program in a separate process, since picocli itself chooses the stream for help. */
-    private StartedCli program(String... arguments) {
-        return new StartedCli.Setup(directory).run(arguments);
+    /** Runs the program in this process. It writes nothing past the terminal, although picocli knows the real streams. */
+    private Answer program(String... arguments) {
+        PrintStream out = System.out;
+        PrintStream err = System.err;
+        ByteArrayOutputStream past = new ByteArrayOutputStream();
+        PrintStream caught = new PrintStream(past, true, StandardCharsets.UTF_8);
+        System.setOut(caught);
+        System.setErr(caught);
+        Answer answer;
+        try {
+            answer = new StartedCli.Setup(directory).ask(arguments);
+        } finally {
+            System.setOut(out);
+            System.setErr(err);
+        }
+        assertThat(past.toString(StandardCharsets.UTF_8)).isEmpty();
+        return answer;
+    }
+
+    @Test
+    void aSeparateProcessWritesHelpToStandardOutput() {
+        try (StartedCli program = new StartedCli.Setup(directory).run("--help")) {
+            assertThat(program.exitCode()).isZero();
+            assertThat(program.err()).isEmpty();
+            assertThat(program.out()).isEqualTo(program("--help").out());
+        }
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"--help", "-h", "run --help", "--version", "run -V"})
     void goesToStandardOutputAndIsNoError(String line) {
-        try (StartedCli program = program(line.split(" "))) {
-            assertThat(program.exitCode()).isZero();
-            assertThat(program.err()).isEmpty();
-            assertThat(program.out()).containsIgnoringCase("leasehold");
-        }
+        Answer program = program(line.split(" "));
+        assertThat(program.exitCode()).isZero();
+        assertThat(program.err()).isEmpty();
+        assertThat(program.out()).containsIgnoringCase("leasehold");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "fly", "--nonsense", "run", "run --nonsense job -- true", "ls --limit many", "who"})
     void leavesStandardOutputAloneAfterWrongUse(String line) {
-        try (StartedCli program = program(line.isEmpty() ? new String[0] : line.split(" "))) {
-            assertThat(program.exitCode()).isEqualTo(ExitCode.USAGE.code());
-            assertThat(program.out()).isEmpty();
-            assertThat(program.err().lines()).singleElement().asString().startsWith("leasehold: ");
-        }
+        Answer program = program(line.isEmpty() ? new String[0] : line.split(" "));
+        assertThat(program.exitCode()).isEqualTo(ExitCode.USAGE.code());
+        assertThat(program.out()).isEmpty();
+        assertThat(program.err().lines()).singleElement().asString().startsWith("leasehold: ");
     }
 
     @Test
@@ -130,8 +151,6 @@ class HelpTest {
                 .map(Map.Entry::getKey)
                 .toList();
         assertThat(root.getUsageMessage(CommandLine.Help.Ansi.OFF)).contains(visible);
-        try (StartedCli program = program()) {
-            assertThat(program.err()).contains(visible);
-        }
+        assertThat(program().err()).contains(visible);
     }
 }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** The table of holds is linearizable: Lincheck explores the interleavings of its operations against a plain map. */
 @Param(name = "owner", gen = IntGen.class, conf = "0:1")
 @Param(name = "grant", gen = IntGen.class, conf = "0:2")
-@Tag("quick")
+@Tag("full")
 public final class HoldTableLincheckTest {
 
     private final OwnerToken[] owners = {OwnerToken.fromHex("a".repeat(40)), OwnerToken.fromHex("b".repeat(40))};

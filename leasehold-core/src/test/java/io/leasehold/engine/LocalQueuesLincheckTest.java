@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
  */
 @Param(name = "waiter", gen = IntGen.class, conf = "0:2")
 @Param(name = "grant", gen = IntGen.class, conf = "0:1")
-@Tag("quick")
+@Tag("full")
 public final class LocalQueuesLincheckTest {
 
     private final SilentStore[] stores = {new SilentStore(), new SilentStore(), new SilentStore()};

@@ -52,7 +52,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
  * <p>Each walk begins with a fence that is ahead of both clocks, so that answers depend only on the order of requests.
  * A walk that takes so long that a clock comes near the fence proves nothing and is repeated.
  */
-@Tag("quick")
+@Tag("full")
 class NodeDifferentialTest {
 
     private static final int WALKS = Integer.getInteger("leasehold.differential.walks", 150);

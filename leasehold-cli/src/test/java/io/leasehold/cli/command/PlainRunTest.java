@@ -101,9 +101,10 @@ class PlainRunTest {
     /** The run as picocli understands it; null if it refuses. */
     private static @Nullable String full(List<String> arguments) {
         Invocation invocation = invocation(arguments);
+        String[] words = arguments.toArray(String[]::new);
         try {
             CommandLine.ParseResult parsed =
-                    CommandTree.commandLine(invocation).parseArgs(arguments.toArray(String[]::new));
+                    CommandTree.commandLine(words, invocation).parseArgs(words);
             boolean isRun = parsed.hasSubcommand()
                     && parsed.subcommand().commandSpec().userObject() instanceof RunCommand
                     && !parsed.isUsageHelpRequested()

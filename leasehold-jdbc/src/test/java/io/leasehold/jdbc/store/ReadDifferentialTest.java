@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Random requests of readers and writers to a lease table and to a node in memory: both answer the same. */
-@Tag("quick")
+@Tag("full")
 class ReadDifferentialTest {
 
     private static final int STEPS = 250;

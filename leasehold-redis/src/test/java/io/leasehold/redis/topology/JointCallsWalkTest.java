@@ -43,7 +43,7 @@ import org.junit.jupiter.api.Test;
  * when the server answers, declines, refuses or is lost; and the request of another thread just before a call reaches
  * the connection. The server is a few lines that grant and release by owner token and fence.
  */
-@Tag("quick")
+@Tag("full")
 class JointCallsWalkTest {
 
     private static final int WALKS = Integer.getInteger("leasehold.joint.walks", 200);

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
  *
  * <p>Each walk begins with a fence ahead of the clock, so that no clock matters.
  */
-@Tag("quick")
+@Tag("full")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ReadScriptsWalkTest {
 

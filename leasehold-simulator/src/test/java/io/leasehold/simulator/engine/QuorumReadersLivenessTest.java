@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Readers and writers of the real engine that take turns at simulated nodes, in virtual time: nobody starves. */
-@Tag("quick")
+@Tag("full")
 @SuppressWarnings("FutureReturnValueIgnored")
 final class QuorumReadersLivenessTest {
 

@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * increase on each slot, and nothing is left.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
-@Tag("quick")
+@Tag("full")
 final class SlotPermitsTest {
 
     private static final LockName NAME = LockName.exactly("pool");

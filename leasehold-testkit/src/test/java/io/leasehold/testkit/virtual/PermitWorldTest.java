@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
  * processes stop and die: at most so many valid permits, each slot exclusive, tokens increase, and nothing is left.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
-@Tag("quick")
+@Tag("full")
 final class PermitWorldTest {
 
     private static final LockName NAME = LockName.exactly("pool");

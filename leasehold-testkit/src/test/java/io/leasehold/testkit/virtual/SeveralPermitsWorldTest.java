@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * and nothing is left.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
-@Tag("quick")
+@Tag("full")
 final class SeveralPermitsWorldTest {
 
     private static final LockName NAME = LockName.exactly("pool");

@@ -33,6 +33,7 @@ public final class TestHunt implements Supplier<String> {
             "io.leasehold.engine.SeveralLocksTest",
             "io.leasehold.engine.AcquireMachineExhaustiveTest",
             "io.leasehold.engine.GrantMachineExhaustiveTest",
+            "io.leasehold.engine.GrantMachineLongExhaustiveTest",
             "io.leasehold.quorum.QuorumRoundExhaustiveTest");
 
     private final List<String> tests;
