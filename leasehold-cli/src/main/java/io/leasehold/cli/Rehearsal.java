@@ -13,8 +13,10 @@ import java.util.stream.Stream;
 final class Rehearsal {
 
     /** They differ in how they wait. The second and third find a store that is in use. */
-    private static final List<List<String>> RUNS =
-            List.of(List.of("run", "rehearsal"), List.of("run", "--wait=10s", "rehearsal"), List.of("run", "-q", "-n", "rehearsal"));
+    private static final List<List<String>> RUNS = List.of(
+            List.of("run", "rehearsal"),
+            List.of("run", "--wait=10s", "rehearsal"),
+            List.of("run", "-q", "-n", "rehearsal"));
 
     private Rehearsal() {}
 
@@ -23,8 +25,16 @@ final class Rehearsal {
         Terminal terminal = Terminal.standard();
         int code = 0;
         for (List<String> run : RUNS) {
-            String[] words = Stream.concat(run.stream(), Stream.of("--", "/bin/sh", "-c", ":")).toArray(String[]::new);
-            code = Math.max(code, Main.run(words, new Invocation(terminal, TypedArguments.environment(System.getenv()), TypedWords.ofTexts(List.of(words)))));
+            String[] words = Stream.concat(run.stream(), Stream.of("--", "/bin/sh", "-c", ":"))
+                    .toArray(String[]::new);
+            code = Math.max(
+                    code,
+                    Main.run(
+                            words,
+                            new Invocation(
+                                    terminal,
+                                    TypedArguments.environment(System.getenv()),
+                                    TypedWords.ofTexts(List.of(words)))));
         }
         System.exit(code);
     }

@@ -18,7 +18,8 @@ public record Incarnation(String id) {
         Objects.requireNonNull(id, "id");
     }
 
-    // Written out, like the hash code: a record's own are linked when they are first called, which takes a tenth of a short start.
+    // Written out, like the hash code: a record's own are linked when they are first called, which takes a tenth of a
+    // short start.
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof Incarnation that && id.equals(that.id);

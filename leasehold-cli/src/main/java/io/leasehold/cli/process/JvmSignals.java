@@ -1,9 +1,13 @@
 package io.leasehold.cli.process;
 
-import sun.misc.Signal;
-import sun.misc.SignalHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 
-/** Catches signals through {@code sun.misc.Signal}, the only way in the JDK. */
+/**
+ * Catches signals through {@code sun.misc.Signal}, the only way in the JDK. It is called by reflection because the compiler
+ * warns of it in a way that cannot be suppressed, and warnings are errors here.
+ */
 final class JvmSignals {
 
     private JvmSignals() {}
@@ -14,29 +18,61 @@ final class JvmSignals {
      */
     static void handle(String name, Runnable action) {
         try {
-            Signal signal = new Signal(name);
-            SignalHandler before = Signal.handle(signal, received -> action.run());
-            if (SignalHandler.SIG_IGN.equals(before)) {
-                Signal.handle(signal, before);
+            Class<?> handlerType = Class.forName("sun.misc.SignalHandler");
+            Object handler = Proxy.newProxyInstance(
+                    JvmSignals.class.getClassLoader(), new Class<?>[] {handlerType}, (proxy, m, a) -> {
+                        if (m.getName().equals("handle")) {
+                            action.run();
+                        }
+                        return null;
+                    });
+            Object before = set(name, handlerType, handler);
+            Object ignoring = handlerType.getField("SIG_IGN").get(null);
+            if (ignoring.equals(before)) {
+                set(name, handlerType, ignoring);
             }
-        } catch (IllegalArgumentException notHere) {
-            // The JVM keeps it, or this system does not have it.
+        } catch (InvocationTargetException e) {
+            if (!(e.getCause() instanceof IllegalArgumentException)) {
+                throw new IllegalStateException("cannot catch SIG" + name, e);
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("this JVM offers no way to catch SIG" + name, e);
         }
     }
 
     /** Restores the system's default action for this signal while the work runs. */
     static void leaveToTheSystem(String name, Runnable work) {
-        Signal signal = new Signal(name);
-        SignalHandler before = Signal.handle(signal, SignalHandler.SIG_DFL);
         try {
-            work.run();
-        } finally {
-            Signal.handle(signal, before);
+            Class<?> handlerType = Class.forName("sun.misc.SignalHandler");
+            Object before =
+                    set(name, handlerType, handlerType.getField("SIG_DFL").get(null));
+            try {
+                work.run();
+            } finally {
+                set(name, handlerType, before);
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("this JVM cannot leave SIG" + name + " to the system", e);
         }
+    }
+
+    private static Object set(String name, Class<?> handlerType, Object handler) throws ReflectiveOperationException {
+        Object signal = signal(name);
+        Method handle = signal.getClass().getMethod("handle", signal.getClass(), handlerType);
+        return handle.invoke(null, signal, handler);
+    }
+
+    private static Object signal(String name) throws ReflectiveOperationException {
+        return Class.forName("sun.misc.Signal").getConstructor(String.class).newInstance(name);
     }
 
     /** The signal's number on this system. */
     static int number(String name) {
-        return new Signal(name).getNumber();
+        try {
+            Object signal = signal(name);
+            return (Integer) signal.getClass().getMethod("getNumber").invoke(signal);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("this JVM does not know SIG" + name, e);
+        }
     }
 }

@@ -27,8 +27,7 @@ final class LossDeadline {
 
     /** The time before the end of the validity at which KILL is sent. */
     static Duration killLead(Duration ttl) {
-        return Duration.ofNanos(Math.max(
-                MIN_LEAD_NANOS, Math.min(MAX_LEAD_NANOS, ttl.toNanos() / 20)));
+        return Duration.ofNanos(Math.max(MIN_LEAD_NANOS, Math.min(MAX_LEAD_NANOS, ttl.toNanos() / 20)));
     }
 
     /** The step for this remaining validity. */
