@@ -3,6 +3,7 @@ package io.leasehold;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,5 +40,17 @@ final class DurationsTest {
     void theLongestAreShownToo() {
         assertThat(Durations.text(Duration.ofSeconds(Long.MAX_VALUE))).startsWith("2562047788015215h30m7s");
         assertThat(Durations.text(Duration.ofSeconds(Long.MIN_VALUE))).startsWith("PT-");
+    }
+
+    @Test
+    void aPartIsWhatTheJdkDividesTo() {
+        Random random = new Random(18);
+        for (int i = 0; i < 20_000; i++) {
+            Duration whole = Duration.ofSeconds(random.nextLong(1L << random.nextInt(1, 55)), random.nextInt(1_000_000_000));
+            int divisor = random.nextInt(1, 1_000);
+            assertThat(Durations.part(whole, divisor)).isEqualTo(whole.dividedBy(divisor));
+        }
+        assertThat(Durations.part(Duration.ofSeconds(Long.MAX_VALUE, 999_999_999), 200))
+                .isEqualTo(Duration.ofSeconds(Long.MAX_VALUE, 999_999_999).dividedBy(200));
     }
 }

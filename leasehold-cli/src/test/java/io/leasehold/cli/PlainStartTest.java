@@ -2,6 +2,7 @@ package io.leasehold.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.servers.RedisServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,13 +29,38 @@ class PlainStartTest {
 
     @Test
     void aPlainRunLoadsNeitherPicocliNorTheFlightRecordersEvents() throws IOException {
+        List<String> classes = loadedOver("sqlite:" + directory.resolve("locks.db"));
+        assertThatLittleIsLoaded(classes);
+        assertThat(classes)
+                .noneMatch(line -> line.contains(" java.time.format.DateTimeFormatter "))
+                .as("the formats of the driver read those of all locales")
+                .noneMatch(line -> line.contains(" java.text.DateFormatSymbols "));
+    }
+
+    @Test
+    void aPlainRunOverRedisLoadsNoLettuce() throws IOException {
+        try (RedisServer server = RedisServer.start()) {
+            List<String> classes = loadedOver(server.uri());
+            assertThatLittleIsLoaded(classes);
+            assertThat(classes)
+                    .anyMatch(line -> line.contains(" io.leasehold.jedis.JedisConnection "))
+                    .noneMatch(line -> line.contains(" io.lettuce."))
+                    .noneMatch(line -> line.contains(" io.netty."));
+        }
+    }
+
+    /** The classes that a run over this store loads, a line of the JVM's log each. */
+    private List<String> loadedOver(String store) throws IOException {
         Path loaded = directory.resolve("loaded");
         StartedCli run = new StartedCli.Setup(directory)
-                .with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"))
+                .with("LEASEHOLD_STORE", store)
                 .with("JAVA_TOOL_OPTIONS", "-Xlog:class+load:file=" + loaded)
                 .run("run", "-q", "a", "--", "true");
         assertThat(run.exitCode()).as(run.err()).isZero();
-        List<String> classes = Files.readAllLines(loaded);
+        return Files.readAllLines(loaded);
+    }
+
+    private static void assertThatLittleIsLoaded(List<String> classes) {
         assertThat(classes).anyMatch(line -> line.contains(" io.leasehold.cli.command.PlainRun "));
         assertThat(classes)
                 .noneMatch(line -> line.contains(" picocli."))
@@ -42,6 +68,7 @@ class PlainStartTest {
                 .noneMatch(line -> line.contains(" io.leasehold.engine.FlightEvents$"))
                 .noneMatch(line -> line.contains(" java.lang.runtime.ObjectMethods "))
                 .noneMatch(line -> line.contains(" java.util.logging.LogManager "))
-                .noneMatch(line -> line.contains(" java.time.format.DateTimeFormatter "));
+                .as("big decimals")
+                .noneMatch(line -> line.contains(" java.math.MathContext "));
     }
 }
