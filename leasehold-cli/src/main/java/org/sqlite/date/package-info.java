@@ -1,3 +1,5 @@
 /** One class of SQLite's driver, replaced for the start of the command line. */
-@org.jspecify.annotations.NullMarked
+@NullMarked
 package org.sqlite.date;
+
+import org.jspecify.annotations.NullMarked;

@@ -23,7 +23,7 @@ final class StoreAccess {
     /** The user of that password. */
     static final String USER = "LEASEHOLD_USER";
 
-    private static final Pattern OVER_JEDIS = Pattern.compile("(?i)rediss?(-(replicated|sentinel|cluster))?:");
+    private static final Pattern OVER_JEDIS = Pattern.compile("(?i)rediss?(-(replicated|sentinel))?:");
     private static final Pattern NEEDS_LETTUCE = Pattern.compile("[?&](waitReplicas|toldAtOnce)=");
 
     private StoreAccess() {}
@@ -63,7 +63,10 @@ final class StoreAccess {
         return at(uri, null);
     }
 
-    /** Uses Jedis where it knows the store: it starts with half of the processor time that Lettuce takes. */
+    /**
+     * Uses Jedis where it knows the store: it starts with half of the processor time that Lettuce takes. A Cluster may have more
+     * masters than Jedis connects to at a time.
+     */
     private static Leasehold.Builder at(String uri, @Nullable CredentialsProvider credentials) {
         if (OVER_JEDIS.matcher(uri).lookingAt() && !NEEDS_LETTUCE.matcher(uri).find()) {
             JedisStore redis = JedisStore.at(uri);

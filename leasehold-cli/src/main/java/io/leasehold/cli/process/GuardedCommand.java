@@ -82,8 +82,19 @@ public final class GuardedCommand implements AutoCloseable {
         this.starts = ExactStart.find(lookup);
         this.enclosure = Enclosure.make(settings.strongest(), mark, starts);
         this.group = enclosure instanceof Enclosure.Group enclosed ? enclosed.group() : null;
-        this.guardian = Guardian.start(mark, settings.grace(), sessions, group);
+        this.guardian = guardian();
         this.witness = hasTerminal ? SignalWitness.start() : null;
+    }
+
+    private Guardian guardian() throws IOException {
+        try {
+            return Guardian.start(mark, settings.grace(), sessions, group);
+        } catch (IOException | RuntimeException | Error none) {
+            if (group != null) {
+                group.remove();
+            }
+            throw none;
+        }
     }
 
     /**
@@ -273,9 +284,18 @@ public final class GuardedCommand implements AutoCloseable {
         List<Long> survivors = endedForLease ? awaitSurvivors(all) : List.of();
         if (group != null) {
             // The kernel takes its time for that, and meanwhile the lock is released.
-            removal = CompletableFuture.runAsync(group::remove, work -> new Thread(work, "leasehold-cgroup").start());
+            removal = removed(group);
         }
         return new Ended(exitCode, endedForLease, leftBehind, survivors, lossWatch.unguarded());
+    }
+
+    /** Removes the group on another thread; null if none can be started. */
+    private static @Nullable CompletableFuture<Void> removed(ControlGroup group) {
+        try {
+            return CompletableFuture.runAsync(group::remove, work -> new Thread(work, "leasehold-cgroup").start());
+        } catch (OutOfMemoryError noThread) {
+            return null;
+        }
     }
 
     /** The processes that live when the validity has ended. */
@@ -381,7 +401,9 @@ public final class GuardedCommand implements AutoCloseable {
         }
         if (removal != null) {
             removal.join();
-        } else if (group != null) {
+        }
+        if (group != null) {
+            // Again, if a process that was allowed to stay was still in it.
             group.remove();
         }
     }

@@ -3,6 +3,7 @@ package io.leasehold.cli.process;
 import java.io.IOException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Prepares a {@link GuardedCommand} on a thread of its own, while its caller connects to the store: each takes about half of a
@@ -44,17 +45,23 @@ public final class Preparation implements AutoCloseable {
     /** Closes the command, as soon as it is prepared. */
     @Override
     public void close() {
+        GuardedCommand command = prepared();
+        if (command != null) {
+            command.close();
+        }
+    }
+
+    /** The command; null if there is none, which the caller has learned, or does not need to know after another failure. */
+    private @Nullable GuardedCommand prepared() {
         boolean interrupted = false;
         try {
             while (true) {
                 try {
-                    await().close();
-                    return;
+                    return task.get();
                 } catch (InterruptedException e) {
                     interrupted = true;
-                } catch (IOException | IllegalStateException never) {
-                    // There is no command. The caller has learned that, or fails for another reason.
-                    return;
+                } catch (ExecutionException none) {
+                    return null;
                 }
             }
         } finally {

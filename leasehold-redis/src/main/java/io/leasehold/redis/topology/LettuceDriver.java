@@ -1,5 +1,6 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.lettuce.core.AbstractRedisClient;
@@ -72,6 +73,8 @@ public final class LettuceDriver implements Driver {
     private LettuceDriver(RedisUri uri, DriverThreads threads, ClientOptions options) {
         this.uri = uri;
         this.threads = threads;
+        // Lettuce encodes some requests on its event loop.
+        LuaScript.readAll();
         ClientResources resources = threads.use();
         this.client = new LettuceClient(resources);
         client.setOptions(options);

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A script: a {@code .lua} file, whose header is its contract. The server knows it by its digest. A script is read when it is first
- * sent: to read all of them takes longer than a start of the command line. Any thread may use it.
+ * sent, or by {@link #readAll}: to read all of them takes as long as the rest of a start of the command line. Any thread may use it.
  */
 public final class LuaScript {
 
@@ -194,6 +194,11 @@ public final class LuaScript {
         } catch (IOException e) {
             throw new UncheckedIOException("script " + file + " cannot be read", e);
         }
+    }
+
+    /** Reads every script now, so that no thread that must not block reads one later. */
+    public static void readAll() {
+        ALL.forEach(LuaScript::content);
     }
 
     /** Every script. */
