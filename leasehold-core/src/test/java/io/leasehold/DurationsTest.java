@@ -46,7 +46,8 @@ final class DurationsTest {
     void aPartIsWhatTheJdkDividesTo() {
         Random random = new Random(18);
         for (int i = 0; i < 20_000; i++) {
-            Duration whole = Duration.ofSeconds(random.nextLong(1L << random.nextInt(1, 55)), random.nextInt(1_000_000_000));
+            Duration whole =
+                    Duration.ofSeconds(random.nextLong(1L << random.nextInt(1, 55)), random.nextInt(1_000_000_000));
             int divisor = random.nextInt(1, 1_000);
             assertThat(Durations.part(whole, divisor)).isEqualTo(whole.dividedBy(divisor));
         }
