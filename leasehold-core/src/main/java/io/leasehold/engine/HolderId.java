@@ -34,7 +34,7 @@ final class HolderId {
     }
 
     /** The name of this host. The kernel of Linux tells it at once; elsewhere a resolver is asked, which can take seconds. */
-    private static String known() {
+    static String known() {
         try {
             String kernels = Files.readString(KERNELS_NAME).strip();
             if (!kernels.isEmpty()) {

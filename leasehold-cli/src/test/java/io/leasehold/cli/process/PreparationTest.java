@@ -3,11 +3,16 @@ package io.leasehold.cli.process;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The command is prepared while its caller connects, and is closed on every way out. */
 @Tag("quick")
@@ -20,7 +25,7 @@ final class PreparationTest {
     void aCommandThatNoCallerAskedForIsClosed() throws Exception {
         Preparation.begin(settings(Containment.CGROUP), LOOKUP).close();
 
-        assertThatNoGuardianIsLeft();
+        assertThatNothingIsLeft();
     }
 
     @Test
@@ -32,7 +37,7 @@ final class PreparationTest {
         preparation.close();
 
         assertThat(Thread.interrupted()).as("stays interrupted").isTrue();
-        assertThatNoGuardianIsLeft();
+        assertThatNothingIsLeft();
     }
 
     @Test
@@ -42,7 +47,22 @@ final class PreparationTest {
             assertThat(preparation.await()).isSameAs(command);
             assertThat(command.containment()).isEqualTo(Containment.REMEMBERED);
         }
-        assertThatNoGuardianIsLeft();
+        assertThatNothingIsLeft();
+    }
+
+    /** The kernel does not find an interpreter that is named without its folder, and the lookup does not check it. */
+    @Test
+    void aGuardianThatCannotStartLeavesNothing(@TempDir Path path) throws Exception {
+        Path setsid = path.resolve("setsid");
+        Files.writeString(setsid, "#!no-such-interpreter\n");
+        assertThat(setsid.toFile().setExecutable(true)).isTrue();
+        try (Preparation preparation =
+                Preparation.begin(settings(Containment.CGROUP), new CommandLookup(path.toString()))) {
+            assertThatThrownBy(preparation::await)
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("setsid");
+        }
+        assertThatNothingIsLeft();
     }
 
     private static GuardedCommand.Settings settings(Containment strongest) {
@@ -54,10 +74,20 @@ final class PreparationTest {
                 strongest);
     }
 
-    private static void assertThatNoGuardianIsLeft() throws InterruptedException {
+    private static void assertThatNothingIsLeft() throws IOException {
         for (ProcessHandle guardian : GuardedCommandTest.ours("leasehold-guardian")) {
             guardian.onExit().join();
         }
         assertThat(GuardedCommandTest.ours("leasehold-guardian")).isEmpty();
+        assertThat(groups()).as("control groups of this process").isEmpty();
+    }
+
+    /** The control groups that this process made, in all hierarchies that are mounted. */
+    private static String groups() throws IOException {
+        String name = ControlGroup.PREFIX + ProcessHandle.current().pid() + "-*";
+        Process find = new ProcessBuilder("find", "/sys/fs/cgroup", "-type", "d", "-name", name)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        return new String(find.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     }
 }
