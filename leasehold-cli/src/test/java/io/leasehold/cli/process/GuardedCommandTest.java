@@ -300,6 +300,27 @@ class GuardedCommandTest {
         }
     }
 
+    /** A daemon may stay, and its control group with it. If it ends before the lock is released, nothing is left. */
+    @Test
+    void theGroupOfADaemonThatEndsInTheMeantimeIsRemoved() throws Exception {
+        String starts = "cd '" + directory + "'; setsid sleep 300 & echo $! > daemon; mv daemon daemon-runs";
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", starts)), OnLost.TERM, GRACE, TTL, Containment.CGROUP);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, new CommandLookup(System.getenv("PATH")))) {
+            assumeTrue(command.containment() == Containment.CGROUP, "this process may not make control groups");
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            assertThat(command.await().leftBehind()).isZero();
+            assertThat(PreparationTest.groups()).as("the daemon's").isNotEmpty();
+
+            long pid = Long.parseLong(
+                    Files.readString(directory.resolve("daemon-runs")).strip());
+            ProcessHandle daemon = ProcessHandle.of(pid).orElseThrow();
+            daemon.destroyForcibly();
+            daemon.onExit().join();
+        }
+        assertThat(PreparationTest.groups()).isEmpty();
+    }
+
     /** A guardian that was killed once is not a reason to end the command. */
     @Test
     void startsAnotherGuardianForOneThatWasKilled() throws Exception {

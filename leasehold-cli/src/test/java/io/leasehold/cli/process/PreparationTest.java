@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -74,16 +75,16 @@ final class PreparationTest {
                 strongest);
     }
 
-    private static void assertThatNothingIsLeft() throws IOException {
+    private static void assertThatNothingIsLeft() throws Exception {
         for (ProcessHandle guardian : GuardedCommandTest.ours("leasehold-guardian")) {
-            guardian.onExit().join();
+            guardian.onExit().get(20, TimeUnit.SECONDS);
         }
         assertThat(GuardedCommandTest.ours("leasehold-guardian")).isEmpty();
         assertThat(groups()).as("control groups of this process").isEmpty();
     }
 
     /** The control groups that this process made, in all hierarchies that are mounted. */
-    private static String groups() throws IOException {
+    static String groups() throws IOException {
         String name = ControlGroup.PREFIX + ProcessHandle.current().pid() + "-*";
         Process find = new ProcessBuilder("find", "/sys/fs/cgroup", "-type", "d", "-name", name)
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
