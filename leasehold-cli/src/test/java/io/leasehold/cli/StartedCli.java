@@ -25,6 +25,13 @@ public final class StartedCli implements AutoCloseable {
                     ? List.of("env", "--default-signal")
                     : List.of();
 
+    /** A JVM for short runs. */
+    static final List<String> JVM = List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-Xmx256m");
+
     private final Process process;
     private final Path out;
     private final Path err;
@@ -40,7 +47,7 @@ public final class StartedCli implements AutoCloseable {
         private final Path directory;
         private final Map<String, String> environment = new HashMap<>();
         private List<String> before = List.of();
-        private String classPath = System.getProperty("java.class.path");
+        private List<String> classPath = FastStart.options();
         private Path input = Path.of("/dev/null");
 
         public Setup(Path directory) {
@@ -65,7 +72,7 @@ public final class StartedCli implements AutoCloseable {
 
         /** Starts the program of this class path instead of the current one. */
         Setup of(String otherClassPath) {
-            classPath = otherClassPath;
+            classPath = List.of("-cp", otherClassPath);
             return this;
         }
 
@@ -120,19 +127,14 @@ public final class StartedCli implements AutoCloseable {
      * that, if it can.
      */
     static List<String> javaCommand() {
-        return javaCommand(System.getProperty("java.class.path"));
+        return javaCommand(FastStart.options());
     }
 
-    private static List<String> javaCommand(String classPath) {
+    private static List<String> javaCommand(List<String> classPath) {
         List<String> command = new ArrayList<>(SIGNALS_AS_USUAL);
-        command.addAll(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Xmx256m",
-                "-cp",
-                classPath,
-                "io.leasehold.cli.Main"));
+        command.addAll(JVM);
+        command.addAll(classPath);
+        command.add("io.leasehold.cli.Main");
         return command;
     }
 
