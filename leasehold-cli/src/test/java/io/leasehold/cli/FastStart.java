@@ -37,7 +37,8 @@ final class FastStart {
             Path archive = deleteAtExit(DIRECTORY.resolve("classes.jsa"));
             Path store = deleteAtExit(DIRECTORY.resolve("locks.db"));
             List<String> rehearsal = new ArrayList<>(StartedCli.JVM);
-            rehearsal.addAll(List.of("-XX:ArchiveClassesAtExit=" + archive, "-cp", classPath, "io.leasehold.cli.Rehearsal"));
+            rehearsal.addAll(
+                    List.of("-XX:ArchiveClassesAtExit=" + archive, "-cp", classPath, "io.leasehold.cli.Rehearsal"));
             ProcessBuilder builder = new ProcessBuilder(rehearsal)
                     .redirectErrorStream(true)
                     .redirectOutput(deleteAtExit(DIRECTORY.resolve("log")).toFile());
@@ -71,7 +72,8 @@ final class FastStart {
                 Stream<Path> files = Files.walk(directory)) {
             zip.setLevel(1);
             for (Path file : (Iterable<Path>) files.filter(Files::isRegularFile)::iterator) {
-                zip.putNextEntry(new ZipEntry(directory.relativize(file).toString().replace(File.separatorChar, '/')));
+                zip.putNextEntry(
+                        new ZipEntry(directory.relativize(file).toString().replace(File.separatorChar, '/')));
                 Files.copy(file, zip);
                 zip.closeEntry();
             }

@@ -310,13 +310,14 @@ class GuardedCommandTest {
             assumeTrue(command.containment() == Containment.CGROUP, "this process may not make control groups");
             command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
             assertThat(command.await().leftBehind()).isZero();
-            assertThat(PreparationTest.groups()).as("the daemon's").isNotEmpty();
 
+            String groups = PreparationTest.groups();
             long pid = Long.parseLong(
                     Files.readString(directory.resolve("daemon-runs")).strip());
             ProcessHandle daemon = ProcessHandle.of(pid).orElseThrow();
             daemon.destroyForcibly();
-            daemon.onExit().join();
+            daemon.onExit().get(20, TimeUnit.SECONDS);
+            assertThat(groups).as("the daemon's").isNotEmpty();
         }
         assertThat(PreparationTest.groups()).isEmpty();
     }
