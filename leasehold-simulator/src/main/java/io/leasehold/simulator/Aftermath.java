@@ -53,6 +53,8 @@ final class Aftermath {
                 simulation.log.problem("orphan: left behind at " + node.description() + ": " + left);
             }
         }
+        // The callbacks of a lease whose release was answered at this moment.
+        world.runFor(Duration.ZERO);
         simulation.clients.forEach(SimulatedClient::judge);
         // Another twenty seconds of checks follow.
         if (simulation.isSkewed()) {

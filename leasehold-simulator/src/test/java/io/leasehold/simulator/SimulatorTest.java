@@ -41,6 +41,12 @@ final class SimulatorTest {
         };
     }
 
+    /** The last release of this run was answered at the moment of the judgement, and its callbacks were due then. */
+    @Test
+    void anEndThatIsReportedAtTheMomentOfTheJudgementCounts() {
+        assertThat(Simulator.standard().run(1795897869001L, 1).failed()).isEmpty();
+    }
+
     @Test
     void noPlanBreaksAPromiseAndEveryFaultOccurs() {
         SimulationReport report = Simulator.standard().run(FIRST, RUNS);
