@@ -13,8 +13,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(300)
 final class QueueSimulatorTest {
 
-    /** With fewer than 700, some kind of fault may not occur; {@code verify/run simulate} insists on each from 500 runs on. */
-    private static final int RUNS = Integer.getInteger("leasehold.simulation.runs", 250);
+    private static final int RUNS = Integer.getInteger("leasehold.simulation.runs", 700);
 
     @ParameterizedTest
     @EnumSource
