@@ -23,24 +23,30 @@ final class NativeLibrary {
         unpack(Path.of(arguments[0]));
     }
 
-    /**
-     * Replaces the library in this directory in one step, so that a start at the same time finds the whole old or new file; not by a
-     * library that cannot be loaded here, as from a file system that forbids to execute.
-     */
-    static Path unpack(Path directory) throws IOException {
+    private static void unpack(Path directory) throws IOException {
         String name = LibraryLoaderUtil.getNativeLibName();
         String resource = LibraryLoaderUtil.getNativeLibResourcePath() + "/" + name;
-        Path unpacked = Files.createTempFile(directory, name, ".part");
         try (InputStream content = LibraryLoaderUtil.class.getResourceAsStream(resource)) {
             if (content == null) {
                 throw new FileNotFoundException("SQLite's driver has no " + resource);
             }
+            replace(directory.resolve(name), content);
+        }
+    }
+
+    /**
+     * Replaces this library in one step, so that a start at the same time finds the whole old or new file; not by one that cannot be
+     * loaded here, as a damaged one, or one on a file system that forbids to execute.
+     */
+    static void replace(Path library, InputStream content) throws IOException {
+        Path unpacked = Files.createTempFile(library.toAbsolutePath().getParent(), "native", ".part");
+        try {
             Files.copy(content, unpacked, StandardCopyOption.REPLACE_EXISTING);
             try (FileChannel file = FileChannel.open(unpacked, StandardOpenOption.WRITE)) {
                 file.force(true);
             }
-            System.load(unpacked.toAbsolutePath().toString());
-            return Files.move(unpacked, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+            System.load(unpacked.toString());
+            Files.move(unpacked, library, StandardCopyOption.ATOMIC_MOVE);
         } finally {
             Files.deleteIfExists(unpacked);
         }

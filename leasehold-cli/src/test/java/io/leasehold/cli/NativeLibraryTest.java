@@ -1,7 +1,10 @@
 package io.leasehold.cli;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,6 +31,17 @@ class NativeLibraryTest {
         try (InputStream content = Objects.requireNonNull(LibraryLoaderUtil.class.getResourceAsStream(resource))) {
             assertThat(old).hasBinaryContent(content.readAllBytes());
         }
+        assertThat(directory).isDirectoryNotContaining(file -> !file.equals(old));
+    }
+
+    @Test
+    void keepsTheOldLibraryIfTheNewOneCannotBeLoaded() throws Exception {
+        Path old = Files.writeString(directory.resolve("library"), "an older one");
+        var damaged = new ByteArrayInputStream("half a library".getBytes(US_ASCII));
+
+        assertThatThrownBy(() -> NativeLibrary.replace(old, damaged)).isInstanceOf(UnsatisfiedLinkError.class);
+
+        assertThat(old).hasContent("an older one");
         assertThat(directory).isDirectoryNotContaining(file -> !file.equals(old));
     }
 }

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** Tests that a store keeps the guarantees that it declares. */
 public interface GuaranteesTck extends SharesStore {
@@ -108,6 +109,7 @@ public interface GuaranteesTck extends SharesStore {
 
     /** The largest token survives restarts of the store that follow each other, for clients that have seen none. */
     @Test
+    @ResourceLock(TckBench.STORE)
     default void tokensSurviveRestarts(TckBench bench) throws Exception {
         if (!bench.fixture().canRestart()) {
             bench.leaveOut("cannot be restarted by its fixture");

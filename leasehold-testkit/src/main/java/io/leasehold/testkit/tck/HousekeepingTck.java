@@ -18,12 +18,14 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLongArray;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** Tests that clients which delete unused data never delete a held lock. */
 public interface HousekeepingTck extends SharesStore {
 
     /** Locks that are used now and then, by clients that delete all the time: each is held by one, to its end, and tokens increase. */
     @Test
+    @ResourceLock(TckBench.STORE)
     default void deletingWhatIsUnusedLeavesWhatIsHeld(TckBench bench) {
         int clients = 4;
         int names = 40;

@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** Tests of the other forms of the lock: reentrant view, asynchronous forms, {@code holdWhile}. */
 public interface LockFormsTck extends SharesStore {
@@ -91,6 +92,7 @@ public interface LockFormsTck extends SharesStore {
 
     /** Many pending asynchronous attempts need no threads, and all are served. */
     @Test
+    @ResourceLock(TckBench.STORE)
     default void pendingAttemptsNeedNoThreads(TckBench bench) throws InterruptedException {
         LockName name = bench.name("pending");
         LockClient client = bench.client();

@@ -16,12 +16,14 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.Grant;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** Tests of a store that restarts with its data: holds and fences survive, and clients reconnect. */
 public interface RestartTck extends SharesStore {
 
     /** A lease survives the restart of its store, keeps others out, and is renewed and released afterwards. */
     @Test
+    @ResourceLock(TckBench.STORE)
     default void leaseSurvivesARestart(TckBench bench) throws Exception {
         needsRestart(bench);
         LockClient client = bench.client(o -> o.ttl(Duration.ofMinutes(10)));
@@ -42,6 +44,7 @@ public interface RestartTck extends SharesStore {
 
     /** Fencing tokens keep increasing over a restart, for a client that saw the old ones and for a new one. */
     @Test
+    @ResourceLock(TckBench.STORE)
     default void fencingTokensIncreaseOverARestart(TckBench bench) throws Exception {
         needsRestart(bench);
         bench.needs(Guarantee.Fencing.INCREASING);

@@ -41,6 +41,9 @@ public final class TckBench {
     /** A ttl that no test outlives. */
     static final Duration LONG_TTL = Duration.ofMinutes(10);
 
+    /** The name of the {@code ResourceLock} of tests that must be alone with the store and the process. */
+    static final String STORE = "io.leasehold.testkit.tck.store";
+
     private static final Logger LOG = LoggerFactory.getLogger(TckBench.class);
 
     private final StoreFixture fixture;
