@@ -106,7 +106,7 @@ final class MariaDbServer implements AutoCloseable {
         return url("app");
     }
 
-    private String url(String database) {
+    String url(String database) {
         return "jdbc:mariadb://127.0.0.1:" + port + "/" + database + "?user=root";
     }
 

@@ -7,8 +7,6 @@ import io.leasehold.testkit.tck.BackendTck;
 import io.leasehold.testkit.tck.StoreFixture;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -16,9 +14,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The backend contract, and the protection of rows, over a real MariaDB server, which can be restarted. */
+/** The backend contract over a real MariaDB server, which can be restarted. */
 @Tag("full")
-class MariaDbTckTest implements BackendTck, RowProtectionTests {
+class MariaDbTckTest implements BackendTck {
 
     @TempDir
     private static Path directory;
@@ -35,11 +33,6 @@ class MariaDbTckTest implements BackendTck, RowProtectionTests {
         if (server != null) {
             server.close();
         }
-    }
-
-    @Override
-    public Connection connect() throws SQLException {
-        return server.connect();
     }
 
     @Override

@@ -234,7 +234,8 @@ public record Dialect(
      * Statements on the one row that describes the store.
      *
      * @param version the version of the tables
-     * @param create creates both tables and their indexes unless they exist
+     * @param create creates both tables and their indexes unless they exist, and the table of the store after the locks: a
+     *     client that finds it creates nothing, and another one may be about to create the rest, or has died meanwhile
      * @param describe (schema_version, store_id, clock) → inserts the row
      * @param read () → schema_version, store_id, clock; fails or is empty if there is no store
      * @param floor () → fence_floor, the largest fence of any row that was deleted

@@ -1,12 +1,4 @@
 -- Leasehold's lease tables, version 2, for SQLite.
-CREATE TABLE IF NOT EXISTS leasehold_store (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    schema_version INTEGER NOT NULL,
-    store_id TEXT NOT NULL,
-    clock TEXT NOT NULL,
-    fence_floor INTEGER NOT NULL,
-    token_horizon INTEGER NOT NULL DEFAULT 0,
-    boot TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS leasehold_lock (
     name TEXT PRIMARY KEY,
     origin TEXT NOT NULL,
@@ -21,6 +13,15 @@ CREATE TABLE IF NOT EXISTS leasehold_lock (
     fence INTEGER NOT NULL,
     life TEXT) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence);
+-- After the table of locks: a client that finds this one makes no other.
+CREATE TABLE IF NOT EXISTS leasehold_store (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    schema_version INTEGER NOT NULL,
+    store_id TEXT NOT NULL,
+    clock TEXT NOT NULL,
+    fence_floor INTEGER NOT NULL,
+    token_horizon INTEGER NOT NULL DEFAULT 0,
+    boot TEXT NOT NULL DEFAULT '');
 -- Records of clients that hold locks, for operators; no lock depends on them.
 CREATE TABLE IF NOT EXISTS leasehold_client (
     holder TEXT PRIMARY KEY,

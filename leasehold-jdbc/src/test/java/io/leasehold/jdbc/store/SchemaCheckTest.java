@@ -2,12 +2,18 @@ package io.leasehold.jdbc.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.H2Dialect;
+import io.leasehold.jdbc.dialect.MariaDbDialect;
+import io.leasehold.jdbc.dialect.PostgresDialect;
+import io.leasehold.jdbc.dialect.SqliteDialect;
+import io.leasehold.sample.SampleDialect;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -45,6 +51,36 @@ class SchemaCheckTest {
             Incarnation next = check.findOrMake(one);
             assertThat(next).isNotNull().isNotEqualTo(made);
             assertThat(check.read(one)).isEqualTo(next);
+        }
+    }
+
+    /** A client that creates the tables is killed after any of its statements, or another client comes in between. */
+    @Test
+    void tablesThatAreCreatedInPartAreCompleted() throws SQLException {
+        for (Dialect dialect : List.of(H2Dialect.dialect(), new SampleDialect().dialect())) {
+            List<String> create = dialect.store().create();
+            for (int made = 1; made < create.size(); made++) {
+                try (Connection one = database()) {
+                    for (String statement : create.subList(0, made)) {
+                        one.createStatement().execute(statement);
+                    }
+                    SchemaCheck check = new SchemaCheck(dialect, runtime, "database", "store X");
+                    assertThat(check.findOrMake(one))
+                            .as("after %s", create.get(made - 1))
+                            .isNotNull();
+                    check.refuseLookAlikes(one);
+                }
+            }
+        }
+    }
+
+    @Test
+    void theTableOfTheStoreIsCreatedAfterTheLocks() {
+        for (Dialect dialect :
+                List.of(PostgresDialect.dialect(), MariaDbDialect.mariaDb(), SqliteDialect.dialect(true))) {
+            List<String> create = dialect.store().create();
+            String last = create.get(create.size() - 2);
+            assertThat(last).as("before the clients, on %s", dialect.database()).contains(" leasehold_store ");
         }
     }
 }
