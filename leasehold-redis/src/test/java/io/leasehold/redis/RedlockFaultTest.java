@@ -185,12 +185,16 @@ final class RedlockFaultTest {
             assertThat(after).as("granted again after the quarantine").isNotNull();
             assertThat(after.fencingToken()).isGreaterThan(lease.fencingToken());
         }
-        until(
-                "and that is reported, too",
-                () -> changes.stream()
+        until("and that is reported, too, once the node is asked", () -> {
+            try (Lease asks = other.named("killed").tryAcquire(Duration.ZERO)) {
+                return changes.stream()
                         .anyMatch(event -> event.node().equals("node-1")
                                 && event.before() == NodeStanding.QUARANTINED
-                                && event.now() == NodeStanding.TRUSTED));
+                                && event.now() == NodeStanding.TRUSTED);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
     }
 
     @Test

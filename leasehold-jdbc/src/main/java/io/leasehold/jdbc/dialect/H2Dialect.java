@@ -48,8 +48,15 @@ public final class H2Dialect {
     private static SqlTrouble trouble(SQLException e) {
         String state = e.getSQLState() == null ? "" : e.getSQLState();
         return switch (e.getErrorCode()) {
-            // Lock timeout, deadlock, concurrent update, and two first rows of one name at the same time.
-            case 50200, 40001, 90131, 23505 -> SqlTrouble.CONTENTION;
+            // Lock timeout, deadlock, concurrent update, two first rows of one name, and two clients that make the same
+            // table or index.
+            case 50200, 40001, 90131, 23505, 42101, 42111 -> SqlTrouble.CONTENTION;
+            // IF NOT EXISTS looks before it locks, so of two clients that make the same index, one may get an internal
+            // error.
+            case 50000 ->
+                String.valueOf(e.getMessage()).contains("object already exists")
+                        ? SqlTrouble.CONTENTION
+                        : SqlTrouble.OTHER;
             // Wrong user or password, not enough rights.
             case 28000, 90096 -> SqlTrouble.ACCESS;
             case 90097 -> SqlTrouble.READ_ONLY;
