@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -55,8 +56,15 @@ class FirstOpeningTest {
             assertThat(tokens).isSorted().doesNotHaveDuplicates();
         } finally {
             threads.shutdown();
-            opened.forEach(client -> client.thenAccept(LockClient::close));
+            opened.forEach(client -> client.handle(FirstOpeningTest::closed).join());
         }
+    }
+
+    private static boolean closed(@Nullable LockClient client, @Nullable Throwable failure) {
+        if (client != null) {
+            client.close();
+        }
+        return failure == null;
     }
 
     private static void execute(Connection connection, String sql) throws SQLException {
