@@ -61,7 +61,12 @@ public final class SampleDialect implements DialectProvider {
 
     private static SqlTrouble trouble(SQLException e) {
         return switch (e.getErrorCode()) {
-            case 50200, 40001, 90131, 23505 -> SqlTrouble.CONTENTION;
+            case 50200, 40001, 90131, 23505, 42101, 42111 -> SqlTrouble.CONTENTION;
+            // H2's internal error if two clients create one index.
+            case 50000 ->
+                String.valueOf(e.getMessage()).contains("object already exists")
+                        ? SqlTrouble.CONTENTION
+                        : SqlTrouble.OTHER;
             case 42102, 42104 -> SqlTrouble.DAMAGED;
             case 90007, 90067, 90098, 90121 -> SqlTrouble.UNREACHABLE;
             default -> SqlTrouble.OTHER;

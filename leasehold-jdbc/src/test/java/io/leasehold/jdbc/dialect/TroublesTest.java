@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.SQLException;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -61,19 +62,29 @@ class TroublesTest {
 
     @ParameterizedTest
     @CsvSource({
-        "CONTENTION,  50200 40001 90131 23505",
+        "CONTENTION,  50200 40001 90131 23505 42101 42111",
         "ACCESS,      28000 90096",
         "READ_ONLY,   90097",
         "FULL,        90100",
         "DAMAGED,     90030 42102 42104",
         "UNREACHABLE, 90007 90067 90098 90121 90020 90013 90146 90149",
-        "OTHER,       1 22001 42000"
+        "OTHER,       1 22001 42000 50000"
     })
     void ofH2(SqlTrouble meant, String codes) {
         for (String code : codes.split(" ", -1)) {
             means(meant, H2Dialect.dialect(), "HY000", Integer.parseInt(code));
         }
         means(SqlTrouble.UNREACHABLE, H2Dialect.dialect(), "08006", 0);
+    }
+
+    /** Its internal error of two clients that make one index has a code that it shares with all others. */
+    @Test
+    void ofH2WhereTwoClientsMakeOneIndex() {
+        SQLException made = new SQLException(
+                "General error: \"java.lang.RuntimeException: object already exists: LEASEHOLD_LOCK_FENCE\"",
+                "HY000",
+                50000);
+        assertThat(H2Dialect.dialect().troubles().apply(made)).isEqualTo(SqlTrouble.CONTENTION);
     }
 
     @ParameterizedTest

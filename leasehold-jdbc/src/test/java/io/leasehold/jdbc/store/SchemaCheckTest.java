@@ -12,7 +12,9 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Tag;
@@ -54,6 +56,14 @@ class SchemaCheckTest {
         }
     }
 
+    private static boolean hasIndexOfFences(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT COUNT(*) FROM INFORMATION_SCHEMA.INDEXES"
+                        + " WHERE INDEX_NAME = 'LEASEHOLD_LOCK_FENCE'")) {
+            return row.next() && row.getInt(1) == 1;
+        }
+    }
+
     /** A client that creates the tables is killed after any of its statements, or another client comes in between. */
     @Test
     void tablesThatAreCreatedInPartAreCompleted() throws SQLException {
@@ -69,6 +79,9 @@ class SchemaCheckTest {
                             .as("after %s", create.get(made - 1))
                             .isNotNull();
                     check.refuseLookAlikes(one);
+                    assertThat(hasIndexOfFences(one))
+                            .as("after %s", create.get(made - 1))
+                            .isTrue();
                 }
             }
         }
