@@ -94,6 +94,25 @@ final class ChaosSmokeTest {
     }
 
     @Test
+    void aRunInWhichNoTicketGaveALeaseGoesOn() {
+        Outcome outcome = run(
+                "--kind",
+                "tickets",
+                "--minutes",
+                "0.001",
+                "--clients",
+                "3",
+                "--ttl",
+                "1000",
+                "--seed",
+                "6",
+                "--store",
+                "sqlite");
+        assertThat(outcome.lines().get(0)).containsPattern("leases resumed [1-9]");
+        assertThat(outcome.exitCode()).isZero();
+    }
+
+    @Test
     void aKindThatAStoreDoesNotKeepIsRefused() {
         assertThat(run("--kind", "tickets", "--store", "zk").exitCode()).isEqualTo(64);
         assertThat(run("--kind", "permits", "--control").exitCode()).isEqualTo(64);

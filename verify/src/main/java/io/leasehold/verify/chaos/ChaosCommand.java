@@ -37,7 +37,13 @@ public final class ChaosCommand implements Callable<Integer> {
     @Spec
     private @Nullable CommandSpec spec;
 
-    @Option(names = "--minutes", paramLabel = "M", description = "Length; fractions are allowed. Default: 1")
+    @Option(
+            names = "--minutes",
+            paramLabel = "M",
+            description = {
+                "Length; fractions are allowed. Default: 1. If no lease was acquired by then, or no ticket gave one,",
+                "the run goes on until that, at most for another minute."
+            })
     private double minutes = 1;
 
     @Option(

@@ -39,6 +39,11 @@ record ChaosPlan(
     /** The number of idle names per contended lock, so that most names are idle most of the time. */
     private static final int COOL_NAMES = 5;
 
+    /** This plan with another length. */
+    ChaosPlan lasting(Duration other) {
+        return new ChaosPlan(store, kind, other, seed, clients, locks, ttl, control, updates, faults, keep);
+    }
+
     /** The number of locks that are idle in between. */
     int coolLocks() {
         boolean many = store.usesManyNames() || kind != LeaseKind.LOCKS;

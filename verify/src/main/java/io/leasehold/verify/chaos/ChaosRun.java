@@ -1,5 +1,6 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.simulator.LeaseKind;
 import io.leasehold.simulator.history.History;
 import io.leasehold.simulator.history.Violation;
 import io.leasehold.simulator.proxy.TcpProxy;
@@ -26,6 +27,9 @@ final class ChaosRun {
 
     private static final Logger LOG = LoggerFactory.getLogger(ChaosRun.class);
     private static final Duration START_PATIENCE = Duration.ofMinutes(3);
+
+    /** For a short run on a busy machine. */
+    private static final Duration FURTHER = Duration.ofMinutes(1);
 
     private final ChaosPlan plan;
     private final Path directory;
@@ -73,7 +77,14 @@ final class ChaosRun {
         List<ClientSlot> clients = startClients(servers, port);
         FaultDriver driver =
                 new FaultDriver(clients, servers, plan.faults(), plan.ttl(), new SplittableRandom(plan.seed()), faults);
-        driver.run(plan.duration());
+        TicketFiles tickets = new TicketFiles(TicketFiles.directoryIn(directory));
+        long begin = System.nanoTime();
+        Duration ran = driver.run(
+                plan.duration(),
+                FURTHER,
+                () -> plan.kind() == LeaseKind.TICKETS
+                        ? tickets.used() > 0
+                        : clients.stream().anyMatch(client -> client.hasAcquiredSince(begin)));
         List<Violation> left = new ArrayList<>();
         if (plan.control() == null && plan.faults().contains(FaultGroup.NETWORK)) {
             left.addAll(SilentConnections.check(clients));
@@ -88,12 +99,11 @@ final class ChaosRun {
         }
         left.addAll(ChaosAftermath.check(plan, uri(servers, servers == null ? List.of() : servers.ports()), remains));
         History history = History.read(histories);
-        TicketFiles tickets = new TicketFiles(TicketFiles.directoryIn(directory));
         if (!plan.store().isBestEffort()) {
             left.addAll(tickets.check(history::tokensBetween));
         }
         String store = servers == null ? "sqlite" : servers.name();
-        return Verdict.of(plan, store, faults, tickets.used(), remains.removed(), history, left);
+        return Verdict.of(plan.lasting(ran), store, faults, tickets.used(), remains.removed(), history, left);
     }
 
     private @Nullable ServerGroup servers() throws InterruptedException {

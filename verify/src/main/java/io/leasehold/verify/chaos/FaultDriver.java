@@ -13,6 +13,7 @@ import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,15 +56,25 @@ final class FaultDriver {
 
     private record Ending(long atNanos, Step step) {}
 
-    /** Injects faults for this time, and then heals everything. */
-    void run(Duration duration) throws InterruptedException {
+    /**
+     * Injects faults for this time, and longer, at most for {@code further}, until the run has shown something. Then it
+     * heals everything.
+     *
+     * @return the time for which it injected faults
+     */
+    Duration run(Duration duration, Duration further, BooleanSupplier shown) throws InterruptedException {
         long start = System.nanoTime();
-        while (System.nanoTime() - start < duration.toNanos()) {
+        long most = duration.plus(further).toNanos();
+        while (true) {
+            long ran = System.nanoTime() - start;
+            if (ran >= most || (ran >= duration.toNanos() && shown.getAsBoolean())) {
+                healEverything();
+                return Duration.ofNanos(ran);
+            }
             inflict();
             waitAndEnd(150 + random.nextLong(450));
             clients.forEach(ClientSlot::requireAlive);
         }
-        healEverything();
     }
 
     private void waitAndEnd(long millis) throws InterruptedException {
