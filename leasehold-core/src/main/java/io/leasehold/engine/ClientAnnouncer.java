@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Announces the client at the store while it holds a lock. From one second after the first hold began, it writes one
- * record for the client every few seconds. A hold of less than a second is never announced, and costs one read of a
- * flag.
+ * Announces the client at the store while one of its grants is older than a second: it writes one record for the
+ * client, with all holds, every few seconds. Grants that end within a second are never announced, however many follow
+ * each other: they cost one read of a flag each, and one look at the table of holds a second.
  *
  * <p>Nothing depends on the announcement: a failure is not reported, and the next announcement follows.
  */
@@ -66,8 +66,11 @@ final class ClientAnnouncer {
             throw e;
         }
         if (!held.isEmpty()) {
-            Futures.ask(() -> store.operations().announce(record(held), KEEP_NANOS));
-            again(EVERY_NANOS);
+            boolean anyLasts = held.stream().anyMatch(hold -> hold.ageNanos() >= FIRST_NANOS);
+            if (anyLasts) {
+                Futures.ask(() -> store.operations().announce(record(held), KEEP_NANOS));
+            }
+            again(anyLasts ? EVERY_NANOS : FIRST_NANOS);
             return;
         }
         telling.set(false);

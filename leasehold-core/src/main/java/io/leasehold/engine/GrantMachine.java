@@ -188,6 +188,10 @@ final class GrantMachine {
                 sentAtNanos + (claimed ? timings.claimValidityNanos(claimNanos) : timings.validityNanos());
     }
 
+    long acquiredAtNanos() {
+        return acquiredAtNanos;
+    }
+
     /**
      * Returns the actions that begin the grant. The first renewal is up to a tenth of the interval early, at random. A
      * grant that begins from a message is renewed at once, and again soon if that fails.

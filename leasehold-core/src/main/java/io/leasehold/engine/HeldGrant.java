@@ -520,6 +520,11 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
     }
 
     @Override
+    public long ageNanos() {
+        return now() - machine.acquiredAtNanos();
+    }
+
+    @Override
     public List<ClientRecord.ClientHold> asClientHolds() {
         return currentLease().asClientHolds(renewals.count());
     }

@@ -34,6 +34,9 @@ final class HoldTable {
         /** Whether the current lease was not released, and its thread, if known, is alive to release it. */
         boolean awaitsAnyThread();
 
+        /** Returns the time since the store granted it. */
+        long ageNanos();
+
         /** Returns the current lease for the client's record; so many times, if it stands for several permits. */
         List<ClientRecord.ClientHold> asClientHolds();
     }

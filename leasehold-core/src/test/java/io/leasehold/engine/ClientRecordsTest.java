@@ -119,6 +119,23 @@ final class ClientRecordsTest {
         assertThat(toldAfter(Duration.ofSeconds(1))).as("it begins anew").isEqualTo(1);
     }
 
+    /** As in a service that always holds a lock, and none of them for long. */
+    @Test
+    void shortHoldsThatFollowEachOtherAreNotTold() {
+        LockClient client = client();
+        Lease current = held(client, "a");
+        for (int i = 0; i < 100; i++) {
+            runtime.pass(Duration.ofMillis(300));
+            Lease next = held(client, "b" + i);
+            runtime.pass(Duration.ofMillis(300));
+            current.release();
+            current = next;
+        }
+        assertThat(told).isEmpty();
+        assertThat(toldAfter(Duration.ofSeconds(2))).as("the last one stays").isEqualTo(1);
+        assertThat(told.get(0).holds()).extracting(ClientHold::lock).containsExactly("b99");
+    }
+
     @Test
     void whatCannotBeToldIsToldTheNextTime() {
         held(client(), "a");

@@ -190,6 +190,11 @@ final class LeaseStepsTest {
             }
 
             @Override
+            public long ageNanos() {
+                throw new UnsupportedOperationException(name);
+            }
+
+            @Override
             public List<ClientRecord.ClientHold> asClientHolds() {
                 throw new UnsupportedOperationException(name);
             }
