@@ -125,11 +125,40 @@ look() {
     }'
 }
 
-# The same for a system without awk, as far as grep can find the processes.
+# The same for a system without awk, by the shell alone: descendants that show nothing of the run are not found.
 look_at_marks() {
-  grep -ls -e "$mark" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do echo "$pid:"; done
+  for entry in $known $child; do
+    if lives "$entry"; then echo "$entry"; fi
+  done
+  for file in /proc/[0-9]*/environ; do
+    if shows_mark "$file"; then
+      pid=${file#/proc/}
+      echo "${pid%/*}:"
+    fi
+  done
+  for members in "$cgroup"/cgroup.procs "$cgroup"/*/cgroup.procs; do
+    # Leasehold may have been stopped while it was in the control group to start the command there.
+    while read -r pid; do
+      if [ "$pid" -gt 0 ] && [ "$pid" != $$ ] && [ "$pid" != "$PPID" ]; then echo "$pid:"; fi
+    done 2>/dev/null <"$members"
+  done
   if [ -n "$group" ] && group_lives; then echo "-$group:"; fi
   echo .
+}
+
+shows_mark() {
+  while IFS= read -r text || [ -n "$text" ]; do
+    case $text in *"$mark"*) return 0 ;; esac
+  done 2>/dev/null <"$1"
+  return 1
+}
+
+# Whether the process with this PID:START is the same one, and no zombie.
+lives() {
+  is_there "$1" || return 1
+  # shellcheck disable=SC2086
+  set -- ${stat##*) }
+  [ "$1" != X ] && { [ "$1" != Z ] || [ "${18-0}" -gt 1 ]; }
 }
 
 # Whether the group contains a process that is not a zombie. kill accepts zombies, too, so it cannot tell.

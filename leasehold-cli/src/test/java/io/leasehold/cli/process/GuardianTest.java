@@ -59,13 +59,14 @@ class GuardianTest {
     }
 
     /** Such a process appears as a zombie, and continues in its other threads. */
-    @Test
-    void endsWhatGoesOnWithoutItsFirstThread() throws IOException, InterruptedException {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void endsWhatGoesOnWithoutItsFirstThread(boolean awk) throws IOException, InterruptedException {
         Path life = directory.resolve("life");
         Files.writeString(life, "c");
         Process headless = new ProcessBuilder(Headless.command(directory.resolve("runs"))).start();
         Headless.await(directory.resolve("runs"), headless);
-        Process guardian = guardian(List.of());
+        Process guardian = guardian(awk ? List.of() : withoutAwk());
         try (OutputStream pipe = guardian.getOutputStream()) {
             String lines = "child " + headless.pid() + " " + Headless.start(headless) + "\nlife " + life + "\n";
             pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
@@ -76,6 +77,24 @@ class GuardianTest {
         assertThat(headless.waitFor(5, TimeUnit.SECONDS)).as("it was ended").isTrue();
     }
 
+    /** As with {@code env -i} and {@code sudo}, in the group of Leasehold. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void endsACommandThatShowsNothingOfTheRun(boolean awk) throws IOException, InterruptedException {
+        Path life = directory.resolve("life");
+        Files.writeString(life, "c");
+        Process command = new ProcessBuilder("sleep", "300").start();
+        Process guardian = guardian(awk ? List.of() : withoutAwk());
+        try (OutputStream pipe = guardian.getOutputStream()) {
+            String lines = "child " + command.pid() + " " + start(command.pid()) + "\nlife " + life + "\n";
+            pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
+        }
+
+        assertThat(guardian.waitFor(1, TimeUnit.MINUTES)).isTrue();
+        assertThat(life).hasContent("ce");
+        assertThat(command.waitFor(5, TimeUnit.SECONDS)).as("it was ended").isTrue();
+    }
+
     /** No process collects it, so a wait for it would never end. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
@@ -84,7 +103,7 @@ class GuardianTest {
         Files.writeString(life, "c");
         Process parent = Zombies.start(directory.resolve("pid"));
         long zombie = Long.parseLong(Files.readString(directory.resolve("pid")));
-        Process guardian = guardian(awk ? List.of() : List.of("env", "PATH=" + StartedCli.pathWithout("awk")));
+        Process guardian = guardian(awk ? List.of() : withoutAwk());
         try (OutputStream pipe = guardian.getOutputStream()) {
             String lines = "child " + zombie + " 1 " + zombie + "\nlife " + life + "\n";
             pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
@@ -207,6 +226,10 @@ class GuardianTest {
             assertThat(process).as("the daemon").isNotNull();
             process.destroyForcibly();
         }
+    }
+
+    private static List<String> withoutAwk() {
+        return List.of("env", "PATH=" + StartedCli.pathWithout("awk"));
     }
 
     private Process guardianAsNobody() throws IOException, InterruptedException {

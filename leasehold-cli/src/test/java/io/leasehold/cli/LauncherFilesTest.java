@@ -1,0 +1,177 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests of the files that the launcher of a release finds and makes, with a Java that only writes down how it was started. */
+@Tag("quick")
+class LauncherFilesTest {
+
+    private static final String JAVA = """
+        #!/bin/sh
+        echo "$*" >>"$STARTS"
+        case $* in
+          *-Xshare:dump*)
+            for word; do
+              case $word in -XX:SharedArchiveFile=*) echo archive >"${word#*=}" ;; esac
+            done
+            ;;
+          *-XX:DumpLoadedClassList=*)
+            if [ -n "${INTERRUPTED-}" ]; then
+              trap 'exit 130' INT
+              kill -s INT 0
+            fi
+            ;;
+        esac
+        """;
+
+    @TempDir
+    private Path directory;
+
+    private Path release;
+    private Path java;
+
+    @BeforeEach
+    void unpackTheRelease() throws IOException {
+        release = Files.createDirectories(directory.resolve("opt/leasehold"));
+        Files.copy(Path.of("..", "leasehold"), release.resolve("leasehold"));
+        Files.writeString(release.resolve("leasehold.jar"), "version 1");
+        java = directory.resolve("java");
+        Path program = Files.createDirectories(java.resolve("bin")).resolve("java");
+        Files.writeString(program, JAVA);
+        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
+        javaVersion("17.0.1");
+        Files.createDirectories(directory.resolve("tmp"));
+    }
+
+    private void javaVersion(String version) throws IOException {
+        Files.writeString(java.resolve("release"), "JAVA_VERSION=\"" + version + "\"\n");
+    }
+
+    private record Ended(int exitCode, String said) {}
+
+    private Ended start(Path in, String... words) throws IOException, InterruptedException {
+        ProcessBuilder shell = new ProcessBuilder(words).directory(in.toFile()).redirectErrorStream(true);
+        shell.environment().put("JAVA_HOME", java.toString());
+        shell.environment().put("XDG_CACHE_HOME", directory.resolve("cache").toString());
+        shell.environment().put("TMPDIR", directory.resolve("tmp").toString());
+        shell.environment().put("STARTS", directory.resolve("starts").toString());
+        shell.environment().remove("LEASEHOLD_STORE");
+        Process process = shell.start();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        return new Ended(process.waitFor(), said);
+    }
+
+    private Ended run() throws IOException, InterruptedException {
+        return start(directory, "/bin/sh", release.resolve("leasehold").toString(), "run", "job", "--", "true");
+    }
+
+    private List<String> filesIn(String folder) throws IOException {
+        try (Stream<Path> files = Files.walk(directory.resolve(folder))) {
+            return files.filter(Files::isRegularFile)
+                    .map(file -> file.getFileName().toString())
+                    .toList();
+        }
+    }
+
+    @Test
+    void preparesOnceAndThenStartsWithWhatItPrepared() throws Exception {
+        assertThat(run().said()).contains("preparing for fast starts with Java 17.0.1");
+        assertThat(run()).isEqualTo(new Ended(0, ""));
+        List<String> starts = Files.readAllLines(directory.resolve("starts"));
+        assertThat(starts.get(starts.size() - 1))
+                .contains("-17.0.1-sqlite.jsa ", " io.leasehold.cli.Main run job -- true");
+    }
+
+    /** Packages install files with the time of their build, which is before the archive of the previous version was made. */
+    @Test
+    void preparesAgainForAnUpgradeThatIsOlderThanItsArchive() throws Exception {
+        run();
+        Files.writeString(release.resolve("leasehold.jar"), "version 2");
+        Files.setLastModifiedTime(
+                release.resolve("leasehold.jar"), FileTime.from(Instant.parse("2025-01-01T00:00:00Z")));
+        assertThat(run().said()).contains("preparing for fast starts");
+        assertThat(run().said()).isEmpty();
+        Files.setLastModifiedTime(java.resolve("release"), FileTime.from(Instant.parse("2025-05-01T00:00:00Z")));
+        assertThat(run().said()).contains("preparing for fast starts");
+        assertThat(run().said()).isEmpty();
+    }
+
+    @Test
+    void preparesAgainForAnotherVersionOfTheSameJavaAndRemovesTheOldFiles() throws Exception {
+        run();
+        FileTime before = Files.getLastModifiedTime(java.resolve("release"));
+        javaVersion("17.0.2");
+        Files.setLastModifiedTime(java.resolve("release"), before);
+        assertThat(run().said()).contains("preparing for fast starts with Java 17.0.2");
+        assertThat(filesIn("cache")).noneMatch(name -> name.contains("17.0.1"));
+        assertThat(run().said()).isEmpty();
+    }
+
+    /** The JVM exits when it is interrupted, which some shells take for handled. */
+    @Test
+    void anInterruptionOfThePreparationEndsTheStart() throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/setsid")), "no setsid: apt-get install util-linux");
+        for (List<String> shell : List.of(List.of("/bin/sh"), List.of("bash", "--posix"))) {
+            List<String> words = new ArrayList<>(List.of("setsid", "-w", "env", "INTERRUPTED=yes"));
+            words.addAll(shell);
+            words.addAll(List.of(release.resolve("leasehold").toString(), "run", "job", "--", "true"));
+            Files.deleteIfExists(directory.resolve("starts"));
+            assertThat(start(directory, words.toArray(String[]::new)).exitCode())
+                    .as(shell.toString())
+                    .isEqualTo(130);
+            assertThat(Files.readAllLines(directory.resolve("starts")))
+                    .as(shell.toString())
+                    .noneMatch(line -> line.contains("Main run"));
+            assertThat(filesIn("cache")).noneMatch(name -> name.endsWith(".jsa"));
+            assertThat(directory.resolve("tmp")).isEmptyDirectory();
+        }
+        assertThat(run().said()).contains("preparing for fast starts");
+    }
+
+    /** The system resolves a relative link from the folder that has it, which may be reached by a link itself. */
+    @Test
+    void findsItsFolderBehindLinks() throws Exception {
+        Path bin = Files.createDirectories(directory.resolve("home/dotfiles/bin"));
+        Files.createSymbolicLink(bin.resolve("leasehold"), Path.of("../../../opt/leasehold/leasehold"));
+        Path link = Files.createSymbolicLink(directory.resolve("bin"), bin);
+        for (String shell : new String[] {"sh", "bash"}) {
+            assertThat(start(directory, shell, link.resolve("leasehold").toString(), "--version")
+                            .exitCode())
+                    .isZero();
+        }
+        Files.createSymbolicLink(release.resolve("link"), Path.of("leasehold"));
+        assertThat(start(release, "sh", "link", "--version").exitCode()).isZero();
+    }
+
+    @Test
+    void withoutAHomeItMakesNoFolder() throws Exception {
+        Ended ended = start(
+                directory,
+                "env",
+                "-u",
+                "HOME",
+                "-u",
+                "XDG_CACHE_HOME",
+                "/bin/sh",
+                release.resolve("leasehold").toString(),
+                "--version");
+        assertThat(ended).isEqualTo(new Ended(0, ""));
+        assertThat(Path.of("/nonexistent")).doesNotExist();
+    }
+}
