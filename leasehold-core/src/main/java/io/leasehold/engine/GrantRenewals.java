@@ -117,7 +117,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     @Override
     public boolean beginSending() {
-        return grant.beginSending();
+        return grant.ask(GrantMachine::beginSending);
     }
 
     @Override
@@ -181,7 +181,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         }
         if (answer instanceof RenewReply.Failed failed) {
             finish(failed::error);
-        } else if (answer instanceof RenewReply.NotOurs || !grant.isUnconfirmed()) {
+        } else if (answer instanceof RenewReply.NotOurs || !grant.ask(GrantMachine::isUnconfirmed)) {
             // Otherwise, the request was sent before a suspension: it proves nothing, and another one is in flight or
             // armed.
             finish(null);
@@ -248,7 +248,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         }
         // Read the cause after the callers were taken: a caller that asked after a loss must not receive an earlier
         // success.
-        LossCause lost = grant.cause();
+        LossCause lost = grant.ask(GrantMachine::cause);
         if (lost != null && !waiting.isEmpty()) {
             grant.currentLease().lossReported();
         }

@@ -14,6 +14,7 @@ import io.leasehold.spi.ReleaseRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -358,21 +359,14 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         return checks != null && !checks.waiting().isEmpty();
     }
 
-    synchronized boolean beginSending() {
-        return machine.beginSending();
-    }
-
     @Override
     public synchronized boolean isHeld() {
         return machine.isHeld();
     }
 
-    synchronized boolean isUnconfirmed() {
-        return machine.isUnconfirmed();
-    }
-
-    synchronized @Nullable LossCause cause() {
-        return machine.cause();
+    /** Returns what the machine answers. */
+    synchronized <T extends @Nullable Object> T ask(Function<GrantMachine, T> question) {
+        return question.apply(machine);
     }
 
     synchronized ActiveLease currentLease() {

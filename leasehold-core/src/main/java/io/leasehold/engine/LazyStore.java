@@ -65,6 +65,7 @@ public final class LazyStore implements LockStore {
 
     private volatile @Nullable LockStore opened;
     private volatile LockStoreException failure;
+    private @Nullable Thread opening;
 
     /**
      * Creates a store that begins to open with {@link #listen}.
@@ -84,7 +85,24 @@ public final class LazyStore implements LockStore {
         runtime.startThread("leasehold-connect", () -> openUntilDone(signals));
     }
 
+    /** {@link #close} interrupts this thread: a store may wait for long while it opens. */
     private void openUntilDone(StoreSignals signals) {
+        synchronized (this) {
+            if (closed.isDone()) {
+                return;
+            }
+            opening = Thread.currentThread();
+        }
+        try {
+            openWithRetries(signals);
+        } finally {
+            synchronized (this) {
+                opening = null;
+            }
+        }
+    }
+
+    private void openWithRetries(StoreSignals signals) {
         boolean told = false;
         while (!closed.isDone()) {
             try {
@@ -94,7 +112,7 @@ public final class LazyStore implements LockStore {
                 return;
             } catch (StoreUnavailableException e) {
                 failure = e;
-                if (!told) {
+                if (!told && !closed.isDone()) {
                     LOG.warn("the store {} is not reached yet; the client keeps trying: {}", shown, e.getMessage());
                     told = true;
                 }
@@ -102,6 +120,9 @@ public final class LazyStore implements LockStore {
                 failure = e instanceof LockStoreException known
                         ? known
                         : new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
+                if (closed.isDone()) {
+                    return;
+                }
                 LOG.error("the store {} cannot be opened, and trying again would not help", shown, e);
                 signals.reconnected();
                 return;
@@ -125,8 +146,11 @@ public final class LazyStore implements LockStore {
             if (!closed.isDone()) {
                 opened = store;
             }
+            opening = null;
         }
         if (opened == null) {
+            // The interrupt was that of close, and this store has done nothing yet.
+            Thread.interrupted();
             store.close();
         } else {
             signals.reconnected();
@@ -293,6 +317,9 @@ public final class LazyStore implements LockStore {
     public void close() {
         synchronized (this) {
             closed.complete(null);
+            if (opening != null && opening != Thread.currentThread()) {
+                opening.interrupt();
+            }
         }
         LockStore store = opened;
         if (store != null) {

@@ -32,10 +32,12 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /**
  * The answers of a store before it is opened, the retries, and its behaviour afterwards. Everything runs on the thread
@@ -318,6 +320,31 @@ final class LazyStoreTest {
         assertThat(calls).containsExactly("try", "pause 1000", "timer cancelled", "try", "listen", "close");
         assertThat(lazy.description()).isEqualTo("there");
         assertThat(log).doesNotContain("is reached now");
+    }
+
+    /** Its store may wait for long while it opens, as SQLite's does for a locked file: otherwise the thread would remain. */
+    @Test
+    @Timeout(60)
+    void theCloseEndsATryThatWaits() throws InterruptedException {
+        CountDownLatch waits = new CountDownLatch(1);
+        tries.add(() -> {
+            waits.countDown();
+            try {
+                new CountDownLatch(1).await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new StoreUnavailableException("interrupted", e);
+            }
+            throw new AssertionError("unreachable");
+        });
+        Thread opening = new Thread(() -> lazy.listen(signals), "opens");
+        opening.setDaemon(true);
+        opening.start();
+        waits.await();
+        String log = log(lazy::close);
+        opening.join();
+        assertThat(calls).startsWith("try").doesNotContain("reconnected");
+        assertThat(log).doesNotContain("not reached yet");
     }
 
     @Test

@@ -228,9 +228,8 @@ public final class JdbcStores {
 
         @Override
         public LeaseTable open() throws SQLException {
-            Loan loan = Loan.begin(connections.open(), dialect.tuning());
+            Loan loan = Loan.begin(fitting(connections.open()), dialect.tuning(), OPENING_NANOS);
             try {
-                loan.answerWithin(OPENING_NANOS);
                 url = String.valueOf(loan.connection().getMetaData().getURL());
                 Incarnation found = prepared(loan.connection());
                 if (begin != null) {
@@ -246,9 +245,19 @@ public final class JdbcStores {
             }
         }
 
+        /** Returns the connection, unless it leads to another kind of database, to which nothing is sent. */
+        private Connection fitting(Connection connection) throws SQLException {
+            try {
+                refuseStrangers(connection, dialect, where);
+                return connection;
+            } catch (Throwable e) {
+                connection.close();
+                throw e;
+            }
+        }
+
         /** Retries: two clients that create the tables at the same time can disturb each other, even repeatedly. */
         private Incarnation prepared(Connection connection) throws SQLException {
-            refuseStrangers(connection, dialect, where);
             for (int tries = 1; ; tries++) {
                 try {
                     Incarnation found = schema.findOrMake(connection);

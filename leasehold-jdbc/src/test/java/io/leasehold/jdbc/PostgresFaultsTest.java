@@ -225,6 +225,13 @@ class PostgresFaultsTest {
                 OwnerToken owner = client.owner();
                 client.granted("mended", owner);
                 client.release("mended", owner);
+                assertThat(client.store.operations().keepsClientRecords()).isFalse();
+            }
+            // A user who may create tables, as everybody before PostgreSQL 15: the table exists, and remains out of
+            // reach.
+            statement.execute("GRANT CREATE ON SCHEMA public TO joe");
+            try (LeaseClient client = open(joe)) {
+                assertThat(client.store.operations().keepsClientRecords()).isFalse();
             }
             statement.execute("REVOKE UPDATE ON leasehold_lock FROM joe");
             try (LeaseClient client = open(joe)) {
@@ -259,6 +266,28 @@ class PostgresFaultsTest {
                         server.url(), "jdbc:postgresql:…", SqlDialect.H2.statements(), null, runtime)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContainingAll("a database of PostgreSQL", "dialect", "H2");
+        // This dialect tunes each connection before its use.
+        assertThatThrownBy(() -> LeaseClient.open(runtime -> JdbcStores.connect(
+                        server.url(), "jdbc:postgresql:…", SqlDialect.MYSQL.statements(), null, runtime)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("a database of PostgreSQL", "dialect", "MySQL");
+    }
+
+    /** The driver minds this only within transactions, in which locks are renewed and released. */
+    @Test
+    void connectionsThatAPoolMarksAsReadOnlyKeepLocks() throws SQLException {
+        SimpleDataSource pool = new SimpleDataSource(() -> {
+            Connection marked = DriverManager.getConnection(server.url());
+            marked.setReadOnly(true);
+            return marked;
+        });
+        try (LeaseClient client = LeaseClient.open(runtime -> JdbcStores.over(pool, SqlDialect.POSTGRESQL, runtime))) {
+            OwnerToken owner = client.owner();
+            client.granted("marked", owner);
+            assertThat(client.renew("marked", owner, LeaseClient.TTL)).isInstanceOf(RenewReply.Renewed.class);
+            client.release("marked", owner);
+            assertThat(client.acquire("marked", client.owner())).isInstanceOf(AcquireReply.Granted.class);
+        }
     }
 
     /** Only the database's time counts. */

@@ -67,7 +67,7 @@ public final class SampleDialect implements DialectProvider {
                 String.valueOf(e.getMessage()).contains("object already exists")
                         ? SqlTrouble.CONTENTION
                         : SqlTrouble.OTHER;
-            case 42102, 42104 -> SqlTrouble.DAMAGED;
+            case 42102, 42103, 42104 -> SqlTrouble.DAMAGED;
             case 90007, 90067, 90098, 90121 -> SqlTrouble.UNREACHABLE;
             default -> SqlTrouble.OTHER;
         };

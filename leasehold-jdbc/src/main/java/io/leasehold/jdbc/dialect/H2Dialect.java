@@ -62,7 +62,7 @@ public final class H2Dialect {
             case 90097 -> SqlTrouble.READ_ONLY;
             case 90100 -> SqlTrouble.FULL;
             // Broken file, missing table.
-            case 90030, 42102, 42104 -> SqlTrouble.DAMAGED;
+            case 90030, 42102, 42103, 42104 -> SqlTrouble.DAMAGED;
             // Closed or broken connection, database closed, in use by another process, not found.
             case 90007, 90067, 90098, 90121, 90020, 90013, 90146, 90149 -> SqlTrouble.UNREACHABLE;
             default -> state.startsWith("08") ? SqlTrouble.UNREACHABLE : SqlTrouble.OTHER;

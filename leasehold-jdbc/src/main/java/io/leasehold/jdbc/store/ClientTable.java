@@ -39,6 +39,11 @@ final class ClientTable {
                 statement.executeQuery(dialect.clients().find()).close();
             } catch (SQLException e) {
                 throwIfItPasses(e, dialect);
+                if (dialect.troubles().apply(e) == SqlTrouble.ACCESS) {
+                    // It exists. To create it would do nothing, or make another one, in a schema that others do not
+                    // read.
+                    throw e;
+                }
                 statement.execute(dialect.clients().create());
             }
             return true;

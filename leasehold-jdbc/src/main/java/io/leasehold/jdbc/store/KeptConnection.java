@@ -77,7 +77,13 @@ public final class KeptConnection {
         this.opener = opener;
         this.lender = lender;
         this.patience = patience;
-        this.open = opener.open();
+        try {
+            this.open = opener.open();
+        } catch (SQLException | RuntimeException | Error e) {
+            // A connection may still be on its way, after an interrupted wait for it.
+            opener.close();
+            throw e;
+        }
     }
 
     /** Keeps a connection to a file, opened at once. */

@@ -9,7 +9,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A connection that is used for a while and returned in its original state. Used by one thread at a time.
  *
- * <p>During its use the connection is in auto-commit mode, and the driver's wait for a reply can be limited.
+ * <p>During its use the connection is in auto-commit mode and may write, and the driver's wait for a reply can be
+ * limited.
  */
 public final class Loan {
 
@@ -21,27 +22,41 @@ public final class Loan {
     private final Connection connection;
     private final Dialect.Tuning tuning;
     private final boolean cameInAutoCommit;
+    private final boolean cameReadOnly;
     private final int cameTuned;
     private final int cameWithMillis;
     private int millis;
 
-    private Loan(Connection connection, Dialect.Tuning tuning) throws SQLException {
+    private Loan(Connection connection, Dialect.Tuning tuning, long answerNanos) throws SQLException {
         this.connection = connection;
         this.tuning = tuning;
         this.cameWithMillis = networkTimeout(connection);
         this.millis = cameWithMillis;
+        if (answerNanos != Long.MAX_VALUE) {
+            answerWithin(answerNanos);
+        }
         this.cameInAutoCommit = connection.getAutoCommit();
         if (!cameInAutoCommit) {
             connection.rollback();
             connection.setAutoCommit(true);
+        }
+        this.cameReadOnly = connection.isReadOnly();
+        if (cameReadOnly) {
+            // Some drivers only mind it within transactions: such a connection would acquire, and never release.
+            connection.setReadOnly(false);
         }
         this.cameTuned = tuning.begin(connection);
     }
 
     /** Begins to use the connection; closes it if that fails. */
     public static Loan begin(Connection connection, Dialect.Tuning tuning) throws SQLException {
+        return begin(connection, tuning, Long.MAX_VALUE);
+    }
+
+    /** The same with a limit on the wait for each reply: {@link #answerWithin}. */
+    public static Loan begin(Connection connection, Dialect.Tuning tuning, long answerNanos) throws SQLException {
         try {
-            return new Loan(connection, tuning);
+            return new Loan(connection, tuning, answerNanos);
         } catch (SQLException | RuntimeException | Error e) {
             discard(connection);
             throw e;
@@ -85,6 +100,9 @@ public final class Loan {
             tuning.end(connection, cameTuned);
             if (millis != cameWithMillis) {
                 connection.setNetworkTimeout(Runnable::run, cameWithMillis);
+            }
+            if (cameReadOnly) {
+                connection.setReadOnly(true);
             }
             if (connection.getAutoCommit() != cameInAutoCommit) {
                 connection.setAutoCommit(cameInAutoCommit);

@@ -129,14 +129,32 @@ final class TableOperations implements StoreOperations {
      * record.
      */
     CompletableFuture<Boolean> tellTaken(LockName name, String ofHolder) {
-        return write("a word to a holder", (table, tries) -> {
-            String word = PermitTable.word(name);
+        String word = PermitTable.word(name);
+        CompletableFuture<Boolean> told = write("a word to a holder", (table, tries) -> {
             table.tell(TAKEN + ofHolder + TAKEN + word);
-            if (keepsClientRecords()) {
-                clients.noteTaken(table, ofHolder, word);
-            }
             return true;
         });
+        if (!keepsClientRecords()) {
+            return told;
+        }
+        // A transaction of its own: the operator may lack the rights on that table, and the word must arrive
+        // nevertheless.
+        CompletableFuture<Boolean> noted = write("a note for a holder", (table, tries) -> {
+            clients.noteTaken(table, ofHolder, word);
+            return true;
+        });
+        return noted.handle((done, error) -> {
+                    if (error != null) {
+                        LOG.warn(
+                                "{}: no note for the holder {} could be left, from which \"{}\" was taken ({})",
+                                store,
+                                ofHolder,
+                                name,
+                                Failure.unwrapped(error).getMessage());
+                    }
+                    return told;
+                })
+                .thenCompose(result -> result);
     }
 
     /** Processes a notification that begins with {@link #TAKEN}. */
@@ -195,7 +213,8 @@ final class TableOperations implements StoreOperations {
                         "clients",
                         store
                                 + " has no table leasehold_client that this user may use: who, show and leaks know the ids of"
-                                + " holders, and nothing else about them",
+                                + " holders, and nothing else about them. Clients that run before there is one must be restarted"
+                                + " then, or leaks takes them for gone",
                         dialect.clients().create().replaceAll("\\s+", " ")
                                 + "; GRANT SELECT, INSERT, UPDATE, DELETE ON leasehold_client TO <user>");
     }

@@ -50,6 +50,7 @@ class KeptConnectionEdgesTest {
                 new Class<?>[] {Connection.class},
                 (proxy, method, arguments) -> switch (method.getName()) {
                     case "getAutoCommit" -> true;
+                    case "isReadOnly" -> false;
                     case "getNetworkTimeout" -> 0;
                     case "setNetworkTimeout" -> {
                         if (cannotBeBounded) {

@@ -20,6 +20,7 @@ class LoanTest {
     private final List<String> calls = new ArrayList<>();
     private int networkTimeout;
     private boolean autoCommit = true;
+    private boolean readOnly;
     private String fails = "";
 
     private final Connection connection = (Connection) Proxy.newProxyInstance(
@@ -32,6 +33,11 @@ class LoanTest {
                     case "setNetworkTimeout" -> {
                         networkTimeout = (int) arguments[1];
                         yield said("timeout " + networkTimeout);
+                    }
+                    case "isReadOnly" -> readOnly;
+                    case "setReadOnly" -> {
+                        readOnly = (boolean) arguments[0];
+                        yield said("readOnly " + readOnly);
                     }
                     case "getAutoCommit" -> autoCommit;
                     case "setAutoCommit" -> {
@@ -81,6 +87,26 @@ class LoanTest {
         calls.clear();
         loan.giveBack();
         assertThat(calls).containsExactly("untuned 50", "timeout 0", "autoCommit false", "close");
+    }
+
+    /** A pool that marks its connections, in a driver that minds the mark only within transactions. */
+    @Test
+    void aConnectionThatCameReadOnlyMayWriteMeanwhile() throws SQLException {
+        readOnly = true;
+        autoCommit = false;
+        Loan loan = Loan.begin(connection, Dialect.Tuning.NONE);
+        assertThat(calls).containsExactly("rollback", "autoCommit true", "readOnly false");
+        calls.clear();
+        loan.giveBack();
+        assertThat(calls).containsExactly("readOnly true", "autoCommit false", "close");
+    }
+
+    /** The connection may be silent, and already these calls send something to the server. */
+    @Test
+    void theWaitIsLimitedBeforeAnythingIsSent() throws SQLException {
+        autoCommit = false;
+        Loan.begin(connection, tuning, 2_500_000_000L);
+        assertThat(calls).containsExactly("timeout 2500", "rollback", "autoCommit true", "tuned");
     }
 
     @Test

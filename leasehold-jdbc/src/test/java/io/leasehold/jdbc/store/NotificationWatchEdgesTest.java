@@ -56,6 +56,7 @@ class NotificationWatchEdgesTest {
                 new Class<?>[] {Connection.class},
                 (proxy, method, arguments) -> switch (method.getName()) {
                     case "getAutoCommit" -> true;
+                    case "isReadOnly" -> false;
                     case "getNetworkTimeout" -> 0;
                     case "setNetworkTimeout" -> null;
                     case "abort" -> noted("abort");

@@ -58,6 +58,7 @@ class NotificationWatchTimesTest {
                 getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
                     return switch (method.getName()) {
                         case "getAutoCommit" -> true;
+                        case "isReadOnly" -> false;
                         case "getNetworkTimeout" -> 0;
                         case "setNetworkTimeout" -> noted("bound " + arguments[1]);
                         case "abort" -> aborted();

@@ -53,6 +53,7 @@ class ServerOpenerTest {
                 new Class<?>[] {Connection.class},
                 (proxy, method, arguments) -> switch (method.getName()) {
                     case "getAutoCommit" -> true;
+                    case "isReadOnly" -> false;
                     case "getNetworkTimeout" -> 0;
                     case "close" -> {
                         closed.add((Connection) proxy);
@@ -164,5 +165,31 @@ class ServerOpenerTest {
         ServerOpener interrupted = new ServerOpener(interrupting, this::source);
         assertThat(asks(interrupted, LONG, Duration.ofSeconds(1))).isInstanceOf(StoreUnavailableException.class);
         assertThat(closed).hasSize(1);
+    }
+
+    /** A pool without a free connection: the start is interrupted, and nothing would ever return the connection. */
+    @Test
+    void aConnectionThatComesAfterAnInterruptedStartGoesBack() {
+        openingTakesNanos = LONG;
+        LockRuntime interrupting = (LockRuntime) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("await")) {
+                        throw new InterruptedException("at once");
+                    }
+                    return method.invoke(runtime, arguments);
+                });
+        ServerOpener interrupted = new ServerOpener(interrupting, this::source);
+        CompletableFuture<Object> answer = new CompletableFuture<>();
+        runtime.startThread("start", () -> {
+            try {
+                answer.complete(KeptConnection.own(interrupted, KeptConnection.Patience.ENDLESS));
+            } catch (SQLException | RuntimeException e) {
+                answer.complete(e);
+            }
+        });
+        runtime.runFor(Duration.ofNanos(LONG + 1));
+        assertThat(answer.join()).isInstanceOf(StoreUnavailableException.class);
+        assertThat(closed).hasSize(1);
+        assertThat(runtime.world().pendingEvents()).as("at once").isZero();
     }
 }

@@ -167,6 +167,22 @@ class TableOperationsTest {
                 .isEqualTo(1);
     }
 
+    /** An operator who may release locks, and may not write to the table of clients. */
+    @Test
+    void aHolderIsToldOnTheWayAlsoIfNoNoteCanBeLeft() throws SQLException {
+        open(VerbsBench.h2(null, new Dialect.ByNotifications("INSERT INTO words VALUES (?)", noDriver())), url, true);
+        execute("CREATE TABLE words (word VARCHAR)");
+        execute("DROP TABLE leasehold_client");
+        CompletableFuture<Boolean> told = operations.tellTaken(LockName.exactly("x"), ME);
+        carryOut(Objects.requireNonNull(queue.take()));
+        Task<?> note = Objects.requireNonNull(queue.take());
+        assertThatThrownBy(() -> carryOut(note)).isInstanceOf(SQLException.class);
+        note.fail(FailureKind.PERMANENT, new StoreAccessException("no right", null));
+        assertThat(told).isCompletedWithValue(true);
+        assertThat(bench.table.number("SELECT COUNT(*) FROM words WHERE word LIKE '%x'"))
+                .isEqualTo(1);
+    }
+
     @Test
     void everyTwelfthRecordDeletesWhatHasExpired() throws SQLException {
         open();

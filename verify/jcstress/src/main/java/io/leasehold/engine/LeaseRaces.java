@@ -67,7 +67,7 @@ public final class LeaseRaces {
 
         @Arbiter
         public void look(III_Result r) {
-            r.r1 = lease.keeper.cause() == null ? 0 : 1;
+            r.r1 = lease.keeper.ask(GrantMachine::cause) == null ? 0 : 1;
             r.r2 = lease.handle.isValid() ? 1 : 0;
             r.r3 = lease.isLeft() ? 1 : 0;
         }

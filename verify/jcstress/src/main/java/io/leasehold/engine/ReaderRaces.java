@@ -167,7 +167,7 @@ public final class ReaderRaces {
             r.r1 = lease != null ? 1 : isLost() ? 2 : 0;
             r.r2 = writer.told.get();
             r.r3 = lease != null && lease.isValid() ? 1 : 0;
-            boolean isBoth = lease != null && writer.keeper.cause() != null;
+            boolean isBoth = lease != null && writer.keeper.ask(GrantMachine::cause) != null;
             if (lease != null) {
                 SharedHold.release(lease);
             }

@@ -42,7 +42,7 @@ public final class ChaosCommand implements Callable<Integer> {
             paramLabel = "M",
             description = {
                 "Length; fractions are allowed. Default: 1. If no lease was acquired by then, or no ticket gave one,",
-                "the run goes on until that, at most for another minute."
+                "the run continues until that, at most for another minute."
             })
     private double minutes = 1;
 
