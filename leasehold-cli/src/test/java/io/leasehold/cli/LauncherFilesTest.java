@@ -40,6 +40,10 @@ class LauncherFilesTest {
         esac
         """;
 
+    /** Which some systems have as {@code sh}. */
+    private static final List<String> BASH =
+            Files.isExecutable(Path.of("/bin/bash")) ? List.of("/bin/bash", "--posix") : List.of("/bin/sh");
+
     @TempDir
     private Path directory;
 
@@ -113,13 +117,16 @@ class LauncherFilesTest {
     }
 
     @Test
-    void preparesAgainForAnotherVersionOfTheSameJavaAndRemovesTheOldFiles() throws Exception {
+    void preparesAgainForAnotherVersionOfTheSameJava() throws Exception {
         run();
         FileTime before = Files.getLastModifiedTime(java.resolve("release"));
         javaVersion("17.0.2");
         Files.setLastModifiedTime(java.resolve("release"), before);
         assertThat(run().said()).contains("preparing for fast starts with Java 17.0.2");
-        assertThat(filesIn("cache")).noneMatch(name -> name.contains("17.0.1"));
+        assertThat(run().said()).isEmpty();
+        // Machines with one home may have different versions.
+        javaVersion("17.0.1");
+        Files.setLastModifiedTime(java.resolve("release"), before);
         assertThat(run().said()).isEmpty();
     }
 
@@ -127,8 +134,11 @@ class LauncherFilesTest {
     @Test
     void anInterruptionOfThePreparationEndsTheStart() throws Exception {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/setsid")), "no setsid: apt-get install util-linux");
-        for (List<String> shell : List.of(List.of("/bin/sh"), List.of("bash", "--posix"))) {
-            List<String> words = new ArrayList<>(List.of("setsid", "-w", "env", "INTERRUPTED=yes"));
+        for (List<String> shell : List.of(List.of("/bin/sh"), BASH)) {
+            // A build in the background ignores interruptions, and so would its shells.
+            List<String> words = new ArrayList<>(List.of("setsid", "-w"));
+            words.addAll(StartedCli.SIGNALS_AS_USUAL);
+            words.addAll(List.of("env", "INTERRUPTED=yes"));
             words.addAll(shell);
             words.addAll(List.of(release.resolve("leasehold").toString(), "run", "job", "--", "true"));
             Files.deleteIfExists(directory.resolve("starts"));
@@ -150,17 +160,17 @@ class LauncherFilesTest {
         Path bin = Files.createDirectories(directory.resolve("home/dotfiles/bin"));
         Files.createSymbolicLink(bin.resolve("leasehold"), Path.of("../../../opt/leasehold/leasehold"));
         Path link = Files.createSymbolicLink(directory.resolve("bin"), bin);
-        for (String shell : new String[] {"sh", "bash"}) {
-            assertThat(start(directory, shell, link.resolve("leasehold").toString(), "--version")
-                            .exitCode())
-                    .isZero();
-        }
+        assertThat(start(directory, "sh", link.resolve("leasehold").toString(), "--version")
+                        .exitCode())
+                .isZero();
         Files.createSymbolicLink(release.resolve("link"), Path.of("leasehold"));
         assertThat(start(release, "sh", "link", "--version").exitCode()).isZero();
     }
 
     @Test
     void withoutAHomeItMakesNoFolder() throws Exception {
+        Path nowhere = Path.of("/nonexistent");
+        boolean before = Files.exists(nowhere);
         Ended ended = start(
                 directory,
                 "env",
@@ -172,6 +182,6 @@ class LauncherFilesTest {
                 release.resolve("leasehold").toString(),
                 "--version");
         assertThat(ended).isEqualTo(new Ended(0, ""));
-        assertThat(Path.of("/nonexistent")).doesNotExist();
+        assertThat(Files.exists(nowhere)).isEqualTo(before);
     }
 }

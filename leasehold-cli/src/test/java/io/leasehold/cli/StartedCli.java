@@ -20,7 +20,8 @@ public final class StartedCli implements AutoCloseable {
     /** Far longer than any start takes on a busy machine. */
     public static final Duration PATIENCE = Duration.ofMinutes(3);
 
-    private static final List<String> SIGNALS_AS_USUAL =
+    /** What restores the default of signals that are ignored, if this system can do that. */
+    static final List<String> SIGNALS_AS_USUAL =
             shell("env --default-signal true && echo yes").strip().equals("yes")
                     ? List.of("env", "--default-signal")
                     : List.of();

@@ -32,8 +32,13 @@ final class ClientTable {
         this.statements = dialect.clients();
     }
 
-    /** Whether the table exists; creates it if that is allowed. */
-    static boolean findOrMake(Connection connection, Dialect dialect, String store) throws SQLException {
+    /**
+     * Whether the table exists; creates it if that is allowed.
+     *
+     * @param quietly whether the log already has that it is missing
+     */
+    static boolean findOrMake(Connection connection, Dialect dialect, String store, boolean quietly)
+            throws SQLException {
         try (Statement statement = connection.createStatement()) {
             try {
                 statement.executeQuery(dialect.clients().find()).close();
@@ -49,10 +54,22 @@ final class ClientTable {
             return true;
         } catch (SQLException e) {
             throwIfItPasses(e, dialect);
-            LOG.info(
-                    "{} has no table leasehold_client that this user may read, nor the right to create it: operators see"
-                            + " the ids of holders, and nothing else about them",
-                    store);
+            if (quietly) {
+                return false;
+            }
+            if (dialect.troubles().apply(e) == SqlTrouble.ACCESS) {
+                LOG.warn(
+                        "{}: this user may neither read nor create the table leasehold_client: operators see the ids of"
+                                + " holders, and nothing else about them, and where others have the table, `leasehold leaks`"
+                                + " takes this client for gone. It needs SELECT, INSERT, UPDATE and DELETE on it ({})",
+                        store,
+                        e.getMessage());
+            } else {
+                LOG.info(
+                        "{} has no table leasehold_client, nor can it be created: operators see the ids of holders, and"
+                                + " nothing else about them",
+                        store);
+            }
             return false;
         }
     }

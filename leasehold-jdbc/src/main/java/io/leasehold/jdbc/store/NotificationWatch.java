@@ -216,13 +216,12 @@ final class NotificationWatch implements Waking {
         String echo = ECHO + HexFormat.of().formatHex(random);
         long restNanos = REST_NANOS;
         try {
-            Loan loan = Loan.begin(source.open(), Dialect.Tuning.NONE);
+            Loan loan = Loan.begin(source.open(), Dialect.Tuning.NONE, ANSWER_NANOS);
             boolean fit = false;
             try {
                 if (!driver.canListen(loan.connection())) {
                     restNanos = Long.MAX_VALUE / 2;
                 } else if (isUsed(run, loan.connection())) {
-                    loan.answerWithin(ANSWER_NANOS);
                     driver.listen(loan.connection());
                     submitEcho.accept(echo);
                     restNanos = hear(run, loan.connection(), echo);

@@ -21,6 +21,7 @@ public final class SchemaCheck {
     private final String clockKind;
     private final String store;
     private volatile boolean keepsClients;
+    private volatile boolean missesClients;
 
     /**
      * Creates a check.
@@ -106,7 +107,8 @@ public final class SchemaCheck {
 
     /** Finds the table of clients, or creates it if that is allowed. */
     public void findOrMakeClients(Connection connection) throws SQLException {
-        keepsClients = ClientTable.findOrMake(connection, dialect, store);
+        keepsClients = ClientTable.findOrMake(connection, dialect, store, missesClients);
+        missesClients = !keepsClients;
     }
 
     /** Whether the connection checked last has a table of clients. */

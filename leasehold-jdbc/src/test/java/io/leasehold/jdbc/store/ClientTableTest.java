@@ -30,11 +30,12 @@ class ClientTableTest {
     @Test
     void onlyWhatDoesNotPassIsTakenForAMissingTable() throws SQLException {
         for (String state : List.of("55P03", "57014", "08006")) {
-            assertThatThrownBy(() -> ClientTable.findOrMake(failing(state), PostgresDialect.dialect(), "store X"))
+            assertThatThrownBy(
+                            () -> ClientTable.findOrMake(failing(state), PostgresDialect.dialect(), "store X", false))
                     .as(state)
                     .hasMessage("made by the test");
         }
-        assertThat(ClientTable.findOrMake(failing("42501"), PostgresDialect.dialect(), "store X"))
+        assertThat(ClientTable.findOrMake(failing("42501"), PostgresDialect.dialect(), "store X", false))
                 .isFalse();
     }
 }

@@ -204,7 +204,7 @@ class NotificationWatchTimesTest {
         driver.cannot = true;
         assertThat(watch.isReady()).isFalse();
         goOn(1);
-        assertThat(calls).containsExactly("close");
+        assertThat(calls).containsExactly("bound 2500", "bound 0", "close");
         for (int i = 0; i < 3; i++) {
             runtime.runFor(Duration.ofDays(1));
             assertThat(watch.isReady()).isFalse();
@@ -372,7 +372,7 @@ class NotificationWatchTimesTest {
         assertThat(watch.isReady()).isFalse();
         watch.close();
         goOn(2);
-        assertThat(calls).containsExactly("close");
+        assertThat(calls).containsExactly("bound 2500", "bound 0", "close");
         assertThat(echoes).isEmpty();
     }
 
