@@ -196,8 +196,8 @@ public final class Leasehold {
          * Returns a client at once and opens its store in the background, with retries until it is reached: for
          * applications that must start without the store. Until then, attempts wait as they do for an unreachable
          * store, until their patience ends, and {@link LockClient#guarantees} and {@link LockClient#maxTtl} are those
-         * of no store yet. A permanent refusal of {@link #connect} (too weak a store, a wrong password) is logged, and
-         * every attempt fails with it. If the ttl of the defaults is above the store's maximum, the first attempt
+         * of no store yet. A refusal by {@link #connect} (too weak a store, a wrong password) is logged, and every
+         * attempt fails with it; the store is tried again once a minute, and serves once it is mended. If the ttl of the defaults is above the store's maximum, the first attempt
          * fails: set {@link #defaults} accordingly.
          *
          * @throws IllegalStateException as {@link #connect}

@@ -43,8 +43,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A store that is opened in the background, with retries until that succeeds. Until then, it promises as little as a
  * store can, and answers each request with the failure that it cannot be reached. The engine retries such a request
- * until the patience of its caller ends. A failure that no retry can cure, such as a promise that is too weak, becomes
- * the permanent answer.
+ * until the patience of its caller ends. A refusal, such as a promise that is too weak or a wrong password, becomes the
+ * answer to every request; the store is tried again less often, since an operator may mend it.
  *
  * <p>{@code this} guards the fields; the store is opened and asked outside of the guard.
  */
@@ -52,6 +52,7 @@ public final class LazyStore implements LockStore {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long AGAIN_NANOS = Duration.ofSeconds(1).toNanos();
+    private static final long REFUSED_NANOS = Duration.ofMinutes(1).toNanos();
     private static final Guarantees NOTHING_YET = new Guarantees(
             Guarantee.Exclusion.BEST_EFFORT,
             Guarantee.Fencing.BEST_EFFORT,
@@ -104,9 +105,11 @@ public final class LazyStore implements LockStore {
 
     private void openWithRetries(StoreSignals signals) {
         boolean told = false;
+        boolean refused = false;
         while (!closed.isDone()) {
+            long pauseNanos = AGAIN_NANOS;
             try {
-                if (keep(opener.get(), signals) && told) {
+                if (keep(opener.get(), signals) && (told || refused)) {
                     LOG.info("the store {} is reached now", shown);
                 }
                 return;
@@ -120,14 +123,18 @@ public final class LazyStore implements LockStore {
                 failure = e instanceof LockStoreException known
                         ? known
                         : new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
-                if (closed.isDone()) {
-                    return;
+                pauseNanos = REFUSED_NANOS;
+                if (!refused && !closed.isDone()) {
+                    refused = true;
+                    LOG.error(
+                            "the store {} cannot be opened: every lock is refused until that is mended, and it is tried"
+                                    + " again once a minute",
+                            shown,
+                            e);
+                    signals.reconnected();
                 }
-                LOG.error("the store {} cannot be opened, and trying again would not help", shown, e);
-                signals.reconnected();
-                return;
             }
-            if (!pausedBeforeNext()) {
+            if (!pausedBeforeNext(pauseNanos)) {
                 return;
             }
         }
@@ -158,9 +165,9 @@ public final class LazyStore implements LockStore {
         return opened != null;
     }
 
-    private boolean pausedBeforeNext() {
+    private boolean pausedBeforeNext(long pauseNanos) {
         CompletableFuture<Void> next = new CompletableFuture<>();
-        LockRuntime.Timer timer = runtime.schedule(AGAIN_NANOS, () -> next.complete(null));
+        LockRuntime.Timer timer = runtime.schedule(pauseNanos, () -> next.complete(null));
         try {
             runtime.await(CompletableFuture.anyOf(next, closed));
             return true;
@@ -234,7 +241,7 @@ public final class LazyStore implements LockStore {
     }
 
     /**
-     * Returns a failure. Only a store that could not be reached may become reachable; any other failure is permanent.
+     * Returns a failure. A store that could not be reached may become reachable soon; any other failure is a refusal.
      */
     private static AcquireReply notGranted(LockStoreException why, long ballot) {
         FailureKind kind = why instanceof StoreUnavailableException ? FailureKind.NO_EFFECT : FailureKind.PERMANENT;

@@ -271,14 +271,20 @@ final class LazyStoreTest {
     }
 
     @Test
-    void whatNoRepetitionCuresIsItsAnswerForGoodAndToldAtOnce() {
+    void aRefusalIsItsAnswerAndToldAtOnce() {
+        whilePausing = () -> {
+            throw new InterruptedException("the end of the test");
+        };
         for (boolean known : new boolean[] {true, false}) {
             calls.clear();
             RuntimeException why =
                     known ? new UnsafeStoreException("too weak", null) : new IllegalStateException("made by the test");
             tries.add(() -> fail(why));
             log(() -> lazy.listen(signals));
-            assertThat(calls).as("who waits asks again").containsExactly("try", "reconnected");
+            assertThat(Thread.interrupted()).isTrue();
+            assertThat(calls)
+                    .as("who waits asks again")
+                    .containsExactly("try", "reconnected", "pause 60000", "timer cancelled");
             assertThat(refusal().kind()).isEqualTo(FailureKind.PERMANENT);
             if (known) {
                 assertThat(refusal().error()).isSameAs(why);
@@ -289,6 +295,36 @@ final class LazyStoreTest {
                         .hasCause(why);
             }
         }
+    }
+
+    /** An operator has mended the password, a replica was promoted, a file with a certificate was mounted. */
+    @Test
+    void aStoreThatWasRefusedServesOnceItIsMended() {
+        tries.add(() -> fail(new UnsafeStoreException("too weak", null)));
+        isAway(1);
+        tries.add(() -> fail(new UnsafeStoreException("too weak again", null)));
+        tries.add(this::real);
+        List<FailureKind> meanwhile = new ArrayList<>();
+        whilePausing = () -> meanwhile.add(refusal().kind());
+        String log = log(() -> lazy.listen(signals));
+        assertThat(calls)
+                .containsExactly(
+                        "try",
+                        "reconnected",
+                        "pause 60000",
+                        "timer cancelled",
+                        "try",
+                        "pause 1000",
+                        "timer cancelled",
+                        "try",
+                        "pause 60000",
+                        "timer cancelled",
+                        "try",
+                        "listen",
+                        "reconnected");
+        assertThat(meanwhile).containsExactly(FailureKind.PERMANENT, FailureKind.NO_EFFECT, FailureKind.PERMANENT);
+        assertThat(log).containsOnlyOnce("cannot be opened").containsOnlyOnce("is reached now");
+        assertThat(lazy.acquire(request()).join()).isSameAs(acquired);
     }
 
     /** Otherwise, the caller would receive a permanent failure of a store that may be reachable a moment later. */
@@ -304,7 +340,11 @@ final class LazyStoreTest {
                 return "made by the test";
             }
         }));
+        whilePausing = () -> {
+            throw new InterruptedException("the end of the test");
+        };
         log(() -> lazy.listen(signals));
+        assertThat(Thread.interrupted()).isTrue();
         assertThat(meanwhile.get().kind()).isEqualTo(FailureKind.NO_EFFECT);
         assertThat(refusal().kind()).isEqualTo(FailureKind.PERMANENT);
     }

@@ -73,6 +73,14 @@ final class Failures implements TimedReplies.Errors {
         }
         String said = String.valueOf(cause.getMessage());
         String at = what + " at " + cluster + " failed: ";
+        ErrorCode login = loginCode(cause);
+        if (login == ErrorCode.FAILED_PRECONDITION) {
+            code = login;
+        } else if (login != null && login != ErrorCode.INVALID_ARGUMENT) {
+            // The request itself was not sent.
+            return Failure.unavailable(
+                    FailureKind.NO_EFFECT, at + "the log-in was not answered: " + login + ": " + said, cause);
+        }
         if (code == null) {
             return Failure.unavailable(FailureKind.UNKNOWN, at + cause, cause);
         }
@@ -107,6 +115,23 @@ final class Failures implements TimedReplies.Errors {
                         FailureKind.UNKNOWN, at + (io == null ? code + ": " + said : Failure.reason(io)), cause);
             }
         };
+    }
+
+    /**
+     * The code of the answer to a log-in, or null if no log-in has failed: the driver reports each failure of it as a
+     * refusal, even if no member could answer, with the failure as its cause.
+     */
+    private static @Nullable ErrorCode loginCode(Throwable cause) {
+        if (codeOf(cause) != ErrorCode.UNAUTHENTICATED) {
+            return null;
+        }
+        for (Throwable inner = cause.getCause(); inner != null; inner = inner.getCause()) {
+            ErrorCode code = codeOf(inner);
+            if (code != null && code != ErrorCode.UNAUTHENTICATED) {
+                return code;
+            }
+        }
+        return null;
     }
 
     /** The first of this type among an error and its causes, or null. */

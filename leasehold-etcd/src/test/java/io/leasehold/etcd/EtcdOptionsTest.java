@@ -100,6 +100,7 @@ class EtcdOptionsTest {
         void credentialsAreCheckedAndRefusalsNameTheUser() throws Exception {
             assertThatThrownBy(() -> Leasehold.connect(with("u:geheim@", "/x", "")))
                     .isInstanceOf(StoreAccessException.class)
+                    .hasMessageContaining("leave user and password out")
                     .hasMessageNotContaining("geheim");
             try (EtcdServer guarded = EtcdServer.start()) {
                 String address = "127.0.0.1:" + guarded.port();

@@ -74,6 +74,25 @@ class FailuresTest {
         assertThat(failure.error()).hasMessageContaining("acquire at etcd://localhost:2379/p failed");
     }
 
+    /** The driver reports a log-in that no member could answer as a refusal. */
+    @ParameterizedTest
+    @CsvSource({
+        "UNAVAILABLE, NO_EFFECT, StoreUnavailableException, the log-in was not answered",
+        "DEADLINE_EXCEEDED, NO_EFFECT, StoreUnavailableException, the log-in was not answered",
+        "UNKNOWN, NO_EFFECT, StoreUnavailableException, the log-in was not answered",
+        "INVALID_ARGUMENT, PERMANENT, StoreAccessException, refused user",
+        "FAILED_PRECONDITION, PERMANENT, StoreAccessException, leave user and password out"
+    })
+    void whatAnAnswerToALoginMeans(Status.Code code, FailureKind kind, String type, String says) {
+        Throwable login = Status.UNAUTHENTICATED
+                .withCause(code.toStatus().withDescription("because").asRuntimeException())
+                .asRuntimeException();
+        Failure failure = of("etcd://me:secret@h/p").of("acquire", new CompletionException(login));
+        assertThat(failure.kind()).isEqualTo(kind);
+        assertThat(failure.error().getClass().getSimpleName()).isEqualTo(type);
+        assertThat(failure.error()).hasMessageContaining(says);
+    }
+
     @Test
     void whatIsNoAnswerMeans() {
         Failures without = new Failures(EtcdUri.parse(StoreUri.parse("etcd://localhost/p")), false);

@@ -228,7 +228,7 @@ public final class JdbcStores {
 
         @Override
         public LeaseTable open() throws SQLException {
-            Loan loan = Loan.begin(fitting(connections.open()), dialect.tuning(), OPENING_NANOS);
+            Loan loan = Loan.begin(connections.open(), tuningIfItFits(), OPENING_NANOS);
             try {
                 url = String.valueOf(loan.connection().getMetaData().getURL());
                 Incarnation found = prepared(loan.connection());
@@ -245,15 +245,21 @@ public final class JdbcStores {
             }
         }
 
-        /** Returns the connection, unless it leads to another kind of database, to which nothing is sent. */
-        private Connection fitting(Connection connection) throws SQLException {
-            try {
-                refuseStrangers(connection, dialect, where);
-                return connection;
-            } catch (Throwable e) {
-                connection.close();
-                throw e;
-            }
+        /** Refuses another kind of database before a statement of this dialect is sent to it. */
+        private Dialect.Tuning tuningIfItFits() {
+            Dialect.Tuning tuning = dialect.tuning();
+            return new Dialect.Tuning() {
+                @Override
+                public int begin(Connection connection) throws SQLException {
+                    refuseStrangers(connection, dialect, where);
+                    return tuning.begin(connection);
+                }
+
+                @Override
+                public void end(Connection connection, int before) throws SQLException {
+                    tuning.end(connection, before);
+                }
+            };
         }
 
         /** Retries: two clients that create the tables at the same time can disturb each other, even repeatedly. */

@@ -23,6 +23,8 @@ final class Sessions {
 
     private static final int USUAL_NUMBER = 8;
     private static final int CLOSE_MILLIS = 2_000;
+
+    private static final long CLOSE_NANOS = (CLOSE_MILLIS + 500) * 1_000_000L;
     /** The ttl from which the timeout of the session for lists follows: the default ttl of locks. */
     private static final long LISTS_TTL_NANOS = Duration.ofSeconds(30).toNanos();
 
@@ -59,10 +61,11 @@ final class Sessions {
             }
             session = byTimeout.get(millis);
             if (session == null || session.isEnded()) {
+                // First, since it may fail: then the idle one stays in use.
+                session = Session.open(uri, runtime, millis, opener, listener);
                 if (byTimeout.size() >= USUAL_NUMBER) {
                     idle = takeIdle();
                 }
-                session = Session.open(uri, runtime, millis, opener, listener);
                 byTimeout.put(millis, session);
             }
         }
@@ -130,9 +133,10 @@ final class Sessions {
                 .map(session ->
                         TimeLimit.start(() -> session.close(CLOSE_MILLIS).thenApply(over -> true)))
                 .toArray(CompletableFuture<?>[]::new);
-        CompletableFuture<Void> ended = CompletableFuture.allOf(closing);
+        CompletableFuture<Boolean> ended = CompletableFuture.allOf(closing).thenApply(over -> true);
         try {
-            runtime.await(ended.exceptionally(error -> null));
+            // The driver waits for a silent member much longer than its parameter says.
+            runtime.await(TimeLimit.within(runtime, CLOSE_NANOS, () -> ended, error -> false, () -> false));
         } catch (InterruptedException e) {
             // The sessions still end, at the latest with their timeout.
             Thread.currentThread().interrupt();

@@ -94,8 +94,13 @@ final class ZooKeeperAdmin implements StoreAdmin {
 
     private CompletableFuture<Boolean> writeBase(Session session, String path) {
         byte[] data = base.text().getBytes(StandardCharsets.UTF_8);
-        return session.ensurePersistent(uri.chroot())
-                .thenCompose(nothing -> session.create(path, data, CreateMode.PERSISTENT))
+        // The chroot comes second: the ensemble asks for a right at its parent before it looks whether the chroot
+        // exists.
+        return session.create(path, data, CreateMode.PERSISTENT)
+                .exceptionallyCompose(error -> Failures.isMissing(error)
+                        ? session.ensurePersistent(uri.chroot())
+                                .thenCompose(nothing -> session.create(path, data, CreateMode.PERSISTENT))
+                        : CompletableFuture.failedFuture(error))
                 .thenApply(made -> true)
                 .exceptionallyCompose(error -> Failures.codeOf(error) == KeeperException.Code.NODEEXISTS
                         ? checkBase(session)

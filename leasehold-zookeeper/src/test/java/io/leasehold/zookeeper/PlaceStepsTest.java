@@ -285,6 +285,17 @@ final class PlaceStepsTest {
         assertThat(Duration.ofNanos(runtime.nanoTime() - before)).isEqualTo(Duration.ofMillis(700));
     }
 
+    /** The driver waits for two thirds of the session's timeout, whatever it is told. */
+    @Test
+    void aCloseWaitsForASilentMemberForABoundedTime() {
+        granted(owner());
+        ensemble.toClose = new CompletableFuture<>();
+        long before = runtime.nanoTime();
+        store.close();
+        assertThat(Duration.ofNanos(runtime.nanoTime() - before)).isEqualTo(Duration.ofMillis(2_500));
+        ensemble.toClose.complete(null);
+    }
+
     @Test
     void aNodeWhoseMakingWasNotAnsweredIsLookedForAndFound() {
         OwnerToken owner = owner();

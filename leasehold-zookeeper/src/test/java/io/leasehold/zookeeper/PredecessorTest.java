@@ -198,6 +198,30 @@ class PredecessorTest {
         assertThat(locks.admin().inspect(LockName.of("mine"))).isEmpty();
     }
 
+    /** The ensemble checks the right to create at the parent before it looks whether the chroot exists. */
+    @Test
+    void theFirstClientNeedsNoRightAtTheParentOfItsChroot() throws Exception {
+        String address = member.uri("").replaceAll("zk://([^/]*)/.*", "$1");
+        ZooKeeper operator = new ZooKeeper(address, 30_000, event -> {});
+        open.add(operator);
+        operator.addAuthInfo("digest", "app:secret".getBytes(java.nio.charset.StandardCharsets.UTF_8));
+        int createReadDelete = ZooDefs.Perms.CREATE | ZooDefs.Perms.READ | ZooDefs.Perms.DELETE;
+        operator.create(
+                "/closed",
+                new byte[0],
+                Collections.singletonList(new ACL(createReadDelete, ZooDefs.Ids.AUTH_IDS)),
+                CreateMode.PERSISTENT);
+        List<ACL> before = operator.getACL("/", null);
+        int read = ZooDefs.Perms.READ | ZooDefs.Perms.ADMIN;
+        operator.setACL("/", Collections.singletonList(new ACL(read, ZooDefs.Ids.ANYONE_ID_UNSAFE)), -1);
+        try {
+            LockClient locks = client("zk://app:secret@" + address + "/closed?tickTime=100ms", Duration.ofSeconds(20));
+            assertThat(locks.named("x").acquire().release()).isEqualTo(ReleaseOutcome.RELEASED);
+        } finally {
+            operator.setACL("/", before, -1);
+        }
+    }
+
     @Test
     void aWaiterThatAsksOftenIsWokenOnce() throws Exception {
         LockRuntime runtime = new SystemLockRuntime();

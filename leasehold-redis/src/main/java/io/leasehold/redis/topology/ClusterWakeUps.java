@@ -349,7 +349,8 @@ final class ClusterWakeUps implements WakeUps {
             long now = runtime.nanoTime();
             slots.entrySet().removeIf(entry -> {
                 SlotChannel channel = entry.getValue();
-                if (channel.trying || channel.waiting || channel.keptUntilAtNanos - now > 0) {
+                // One that waits for its next try goes, too: it has no waiter, and that try finds nothing to do.
+                if (channel.trying || channel.keptUntilAtNanos - now > 0) {
                     return false;
                 }
                 if (channel.liveAt != null) {

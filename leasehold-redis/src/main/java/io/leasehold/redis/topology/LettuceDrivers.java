@@ -64,9 +64,21 @@ public final class LettuceDrivers {
                 threads = use.threads;
             }
         }
-        Use fresh = new Use(where, set, threads == null ? new DriverThreads() : threads);
+        Use fresh = threads == null ? firstOf(where, set) : new Use(where, set, threads);
         OPEN.add(fresh);
         return fresh;
+    }
+
+    /** With threads of its own, which end if the driver cannot be made, for example without the file of certificates. */
+    private static Use firstOf(Deployment where, List<Deployment> set) {
+        DriverThreads threads = new DriverThreads();
+        try {
+            return new Use(where, set, threads);
+        } catch (RuntimeException | Error e) {
+            threads.use();
+            threads.release();
+            throw e;
+        }
     }
 
     private static void release(Use use) {

@@ -1,8 +1,12 @@
 package io.leasehold.redis.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Leasehold;
 import io.lettuce.core.resource.ClientResources;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -28,6 +32,20 @@ final class DriverThreadsTest {
         assertThat(resources.eventExecutorGroup().isShuttingDown()).isFalse();
         threads.release();
         assertThat(resources.eventExecutorGroup().isShuttingDown()).isTrue();
+    }
+
+    @Test
+    void ofADriverThatCannotBeMadeNoneIsLeft() throws InterruptedException {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        assertThatThrownBy(() -> Leasehold.connect("rediss://127.0.0.1:1?ca=/no/such/file.pem"))
+                .isInstanceOf(IllegalArgumentException.class);
+        List<Thread> timers = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("lettuce-timer") && !before.contains(thread))
+                .toList();
+        for (Thread timer : timers) {
+            timer.join(30_000);
+            assertThat(timer.isAlive()).as(timer.getName()).isFalse();
+        }
     }
 
     @Test

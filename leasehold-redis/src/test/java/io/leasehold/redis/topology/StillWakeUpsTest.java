@@ -342,6 +342,25 @@ final class StillWakeUpsTest {
         assertThat(one.subscribed).hasSize(1);
     }
 
+    /** Otherwise each slot that ever had a waiter would be tried once a minute for the life of the client. */
+    @Test
+    void whatIsRefusedAgainAndAgainIsGivenUpOnceNoWaiterIsLeft() {
+        wakeUps.started(LOW);
+        StillDriver.Pushes one = driver.pushes();
+        int answered = 0;
+        int sinceWhen = 0;
+        for (int minute = 0; minute < 40; minute++) {
+            while (answered < one.subscribed.size()) {
+                answered = one.subscribed.size();
+                sinceWhen = minute;
+                one.refuses(noPermission);
+            }
+            runtime.advance(Duration.ofMinutes(1));
+        }
+        assertThat(answered).as("it was tried more than once").isGreaterThan(2);
+        assertThat(sinceWhen).as("the last try").isLessThan(25);
+    }
+
     // ---- the end
 
     @Test

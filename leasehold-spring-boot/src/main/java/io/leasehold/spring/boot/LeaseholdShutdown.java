@@ -21,6 +21,7 @@ final class LeaseholdShutdown implements SmartLifecycle {
     private final ConfigurableListableBeanFactory beans;
     private final Duration await;
     private volatile boolean running;
+    private volatile boolean closed;
 
     LeaseholdShutdown(ConfigurableListableBeanFactory beans, Duration await) {
         this.beans = beans;
@@ -29,12 +30,18 @@ final class LeaseholdShutdown implements SmartLifecycle {
 
     @Override
     public void start() {
+        if (closed) {
+            throw new IllegalStateException(
+                    "the lock clients of this application context were closed when it stopped, and do"
+                            + " not open again: create a new context instead of starting this one again");
+        }
         running = true;
     }
 
     @Override
     public void stop() {
         running = false;
+        closed = true;
         List<LockClient> clients = Arrays.stream(beans.getBeanNamesForType(LockClient.class, false, false))
                 .filter(beans::containsSingleton)
                 .map(name -> beans.getBean(name, LockClient.class))

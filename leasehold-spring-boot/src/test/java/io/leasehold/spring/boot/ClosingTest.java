@@ -1,6 +1,7 @@
 package io.leasehold.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Lease;
@@ -48,6 +49,15 @@ class ClosingTest {
             leases.forEach(Lease::close);
             closing.join(Duration.ofMinutes(1).toMillis());
             assertThat(closing.isAlive()).isFalse();
+        });
+    }
+
+    /** Otherwise it would run, refuse every lock, and count as healthy. */
+    @Test
+    void aStoppedContextDoesNotStartAgain() {
+        inMemory.run(context -> {
+            context.stop();
+            assertThatThrownBy(context::start).hasStackTraceContaining("create a new context");
         });
     }
 
