@@ -51,17 +51,18 @@ class RunContainmentTest {
         STOPPED,
         RELEASED_BY_FORCE;
 
-        void happensTo(StartedCli run, String store) {
+        /** Returns false if the run has lost its lease before it could be released by force. */
+        boolean happensTo(StartedCli run, String store) {
             switch (this) {
                 case KILLED -> run.signal("KILL");
                 case STOPPED -> stopOutsideOfATransaction(run, store);
                 case RELEASED_BY_FORCE -> {
                     try (LockClient locks = Leasehold.connect(store)) {
-                        assertThat(locks.admin().forceRelease(LockName.exactly("job"), null))
-                                .isTrue();
+                        return locks.admin().forceRelease(LockName.exactly("job"), null);
                     }
                 }
             }
+            return true;
         }
     }
 
@@ -139,14 +140,15 @@ class RunContainmentTest {
             }
             try (StartedCli second = cli.start("run", "job", "--", "sh", "-c", "date +%s%N > second")) {
                 long endOfLease = TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) + TTL.toNanos();
-                event.happensTo(first, store);
+                boolean happened = event.happensTo(first, store);
                 assertThat(second.exitCode()).as(second::err).isZero();
-                long next = event == Event.RELEASED_BY_FORCE ? endOfLease : beats("second")[0];
+                long next = event == Event.RELEASED_BY_FORCE && happened ? endOfLease : beats("second")[0];
                 for (String name : escaped) {
                     assertThat(lastBeat(name))
                             .as(name + " beside the next holder")
                             .isLessThan(next);
                 }
+                assumeTrue(happened, "too slow a machine: the lease was lost before it could be released by force");
             }
             first.signal("CONT");
             first.exitCode();

@@ -100,6 +100,7 @@ final class SimulatedJdbc {
                 yield null;
             }
             case "isClosed" -> line.wire.isBroken();
+            case "isReadOnly" -> false;
             case "getMetaData" -> metaData(line);
             case "isWrapperFor" ->
                 line.flavour == Flavour.POSTGRESQL
