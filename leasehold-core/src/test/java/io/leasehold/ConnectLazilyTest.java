@@ -113,6 +113,7 @@ final class ConnectLazilyTest {
         CountDownLatch opening = new CountDownLatch(1);
         CountDownLatch ended = new CountDownLatch(1);
         CountDownLatch closed = new CountDownLatch(1);
+        AtomicBoolean interrupted = new AtomicBoolean();
         LockClient client = Leasehold.builder()
                 .store(runtime -> {
                     opening.countDown();
@@ -122,6 +123,7 @@ final class ConnectLazilyTest {
                     }
                     return store(runtime, method -> {
                         if (method.equals("close")) {
+                            interrupted.set(Thread.currentThread().isInterrupted());
                             closed.countDown();
                         }
                     });
@@ -131,5 +133,6 @@ final class ConnectLazilyTest {
         client.close();
         ended.countDown();
         assertThat(closed.await(1, TimeUnit.MINUTES)).isTrue();
+        assertThat(interrupted).as("its close may wait").isFalse();
     }
 }

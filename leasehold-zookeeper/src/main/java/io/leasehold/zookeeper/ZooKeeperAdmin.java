@@ -94,7 +94,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
 
     private CompletableFuture<Boolean> writeBase(Session session, String path) {
         byte[] data = base.text().getBytes(StandardCharsets.UTF_8);
-        // The chroot comes second: the ensemble asks for a right at its parent before it looks whether the chroot
+        // The chroot comes second: the ensemble checks the right at its parent before it looks whether the chroot
         // exists.
         return session.create(path, data, CreateMode.PERSISTENT)
                 .exceptionallyCompose(error -> Failures.isMissing(error)
