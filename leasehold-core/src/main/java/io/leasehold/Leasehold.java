@@ -48,6 +48,9 @@ public final class Leasehold {
     /** The configuration of a client. Not thread-safe; each {@link #connect} creates a client. */
     public static final class Builder {
 
+        private static final String NOT_LAZILY = "cannot be opened lazily: its time limits are known only after it has"
+                + " been opened, and it opens even without some of its nodes; use connect()";
+
         private @Nullable String uri;
         private @Nullable Function<? super LockRuntime, ? extends LockStore> opener;
         private @Nullable CredentialsProvider credentials;
@@ -197,25 +200,40 @@ public final class Leasehold {
          * applications that must start without the store. Until then, attempts wait as they do for an unreachable
          * store, until their patience ends, and {@link LockClient#guarantees} and {@link LockClient#maxTtl} are those
          * of no store yet. A refusal by {@link #connect} (too weak a store, a wrong password) is logged, and every
-         * attempt fails with it; the store is tried again once a minute, and serves once it is mended. If the ttl of the defaults is above the store's maximum, the first attempt
-         * fails: set {@link #defaults} accordingly.
+         * attempt fails with it; the store is tried again once a minute, and serves once it is mended. With a
+         * {@link #credentials provider}, a refused log-in counts as an unreachable store, and is repeated after ten
+         * seconds. If the ttl of the defaults is above the store's maximum, the first attempt fails: set
+         * {@link #defaults} accordingly.
          *
          * @throws IllegalStateException as {@link #connect}
          * @throws IllegalArgumentException as {@link #connect}; also for a {@code redlock:} store, which opens even if
-         *     some of its nodes are unreachable
+         *     some of its nodes are unreachable. One that the application opens itself is refused like a store that is
+         *     too weak
          */
         public LockClient connectLazily() {
             StoreUri parsed = uri == null ? null : StoreUri.parse(uri);
             if (parsed != null && parsed.scheme().equals("redlock")) {
-                throw new IllegalArgumentException("a redlock: store cannot be opened lazily: its time limits are known"
-                        + " only after it has been opened, and it opens even without some of its nodes; use connect()");
+                throw new IllegalArgumentException("a redlock: store " + NOT_LAZILY);
             }
+            Function<LockRuntime, LockStore> opening = opening();
+            CredentialsProvider secret = credentials;
             if (parsed != null) {
-                StoreLookup.provider(parsed);
+                StoreLookup.provider(parsed).check(parsed, secret);
             }
             String shown = parsed == null ? "of the application" : parsed.redacted();
-            Function<LockRuntime, LockStore> opening = opening();
-            return connected(world -> new LazyStore(world, shown, () -> opening.apply(world)));
+            return connected(
+                    world -> new LazyStore(world, shown, secret != null, () -> ofOneNode(opening.apply(world))));
+        }
+
+        /** Waits for the store's answers differ if they come from several nodes, so waiters must know that before. */
+        private static LockStore ofOneNode(LockStore opened) {
+            if (opened.isOfNodes()) {
+                IllegalArgumentException refusal =
+                        new IllegalArgumentException("store " + opened.description() + " " + NOT_LAZILY);
+                closeAfter(refusal, opened::close);
+                throw refusal;
+            }
+            return opened;
         }
 
         private LockClient connected(Function<LockRuntime, LockStore> storeIn) {

@@ -7,6 +7,7 @@ import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -78,18 +79,59 @@ final class ConnectLazilyTest {
                         .connectLazily())
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("cannot be opened lazily");
+        assertThatThrownBy(() -> Leasehold.builder().store("memory:x").connectLazily())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("nothing may follow");
+        assertThatThrownBy(() -> Leasehold.builder()
+                        .store("memory:")
+                        .credentials(() -> {
+                            throw new AssertionError("no store is opened");
+                        })
+                        .connectLazily())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("takes no credentials");
+    }
+
+    /** What an attempt that began before the opening believes of the store would be wrong. */
+    @Test
+    void aStoreOfSeveralNodesIsRefused() throws InterruptedException {
+        CountDownLatch closed = new CountDownLatch(1);
+        try (LockClient client = Leasehold.builder()
+                .store(runtime -> {
+                    LockStore store = new SingleNodeStore(new InMemoryNode(runtime), runtime);
+                    return proxy((method, arguments) -> {
+                        if (method.getName().equals("close")) {
+                            closed.countDown();
+                        }
+                        return method.getName().equals("isOfNodes") ? true : method.invoke(store, arguments);
+                    });
+                })
+                .connectLazily()) {
+            assertThat(closed.await(1, TimeUnit.MINUTES)).isTrue();
+            assertThatThrownBy(() -> client.named("x").tryAcquire(Duration.ofMinutes(1)))
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContaining("cannot be opened lazily");
+        }
+    }
+
+    private interface Calls {
+        Object answer(Method method, Object[] arguments) throws ReflectiveOperationException;
+    }
+
+    private static LockStore proxy(Calls calls) {
+        return (LockStore) Proxy.newProxyInstance(
+                ConnectLazilyTest.class.getClassLoader(),
+                new Class<?>[] {LockStore.class},
+                (proxy, method, arguments) -> calls.answer(method, arguments));
     }
 
     /** A store that does this first when a method of it is called. */
     private static LockStore store(LockRuntime runtime, Consumer<String> first) {
         LockStore store = new SingleNodeStore(new InMemoryNode(runtime), runtime);
-        return (LockStore) Proxy.newProxyInstance(
-                ConnectLazilyTest.class.getClassLoader(),
-                new Class<?>[] {LockStore.class},
-                (proxy, method, arguments) -> {
-                    first.accept(method.getName());
-                    return method.invoke(store, arguments);
-                });
+        return proxy((method, arguments) -> {
+            first.accept(method.getName());
+            return method.invoke(store, arguments);
+        });
     }
 
     @Test

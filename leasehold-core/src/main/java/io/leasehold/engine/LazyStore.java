@@ -5,6 +5,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.LockAdmin.HeldLock;
@@ -44,7 +45,8 @@ import org.slf4j.LoggerFactory;
  * A store that is opened in the background, with retries until that succeeds. Until then, it promises as little as a
  * store can, and answers each request with the failure that it cannot be reached. The engine retries such a request
  * until the patience of its caller ends. A refusal, such as a promise that is too weak or a wrong password, becomes the
- * answer to every request; the store is tried again less often, since an operator may mend it.
+ * answer to every request; the store is tried again less often, since an operator may mend it. Where a provider gives the
+ * credentials, a refused log-in is no such refusal: the next one may have newer credentials.
  *
  * <p>{@code this} guards the fields; the store is opened and asked outside of the guard.
  */
@@ -53,6 +55,9 @@ public final class LazyStore implements LockStore {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long AGAIN_NANOS = Duration.ofSeconds(1).toNanos();
     private static final long REFUSED_NANOS = Duration.ofMinutes(1).toNanos();
+    /** Less often than where no server answers: some servers lock an account after some refusals. */
+    private static final long OTHER_LOGIN_NANOS = Duration.ofSeconds(10).toNanos();
+
     private static final Guarantees NOTHING_YET = new Guarantees(
             Guarantee.Exclusion.BEST_EFFORT,
             Guarantee.Fencing.BEST_EFFORT,
@@ -61,6 +66,7 @@ public final class LazyStore implements LockStore {
 
     private final LockRuntime runtime;
     private final String shown;
+    private final boolean loginMayChange;
     private final Supplier<? extends LockStore> opener;
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
 
@@ -72,11 +78,13 @@ public final class LazyStore implements LockStore {
      * Creates a store that begins to open with {@link #listen}.
      *
      * @param shown the store for messages, without secrets
+     * @param loginMayChange whether the next log-in may have other credentials
      * @param opener opens the store; may block
      */
-    public LazyStore(LockRuntime runtime, String shown, Supplier<? extends LockStore> opener) {
+    public LazyStore(LockRuntime runtime, String shown, boolean loginMayChange, Supplier<? extends LockStore> opener) {
         this.runtime = runtime;
         this.shown = shown;
+        this.loginMayChange = loginMayChange;
         this.opener = opener;
         this.failure = new StoreUnavailableException("store " + shown + " has not been reached yet", null);
     }
@@ -107,37 +115,53 @@ public final class LazyStore implements LockStore {
         boolean told = false;
         boolean refused = false;
         while (!closed.isDone()) {
-            long pauseNanos = AGAIN_NANOS;
+            LockStoreException why;
             try {
                 if (keep(opener.get(), signals) && (told || refused)) {
                     LOG.info("the store {} is reached now", shown);
                 }
                 return;
-            } catch (StoreUnavailableException e) {
-                failure = e;
+            } catch (LockStoreException e) {
+                why = e;
+            } catch (RuntimeException | Error e) {
+                why = new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
+            }
+            failure = why;
+            if (mayPass(why)) {
                 if (!told && !closed.isDone()) {
-                    LOG.warn("the store {} is not reached yet; the client keeps trying: {}", shown, e.getMessage());
+                    LOG.warn("the store {} is not reached yet; the client keeps trying: {}", shown, why.getMessage());
                     told = true;
                 }
-            } catch (RuntimeException | Error e) {
-                failure = e instanceof LockStoreException known
-                        ? known
-                        : new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
-                pauseNanos = REFUSED_NANOS;
-                if (!refused && !closed.isDone()) {
-                    refused = true;
-                    LOG.error(
-                            "the store {} cannot be opened: every lock is refused until that is mended, and it is tried"
-                                    + " again once a minute",
-                            shown,
-                            e);
-                    signals.reconnected();
-                }
+            } else if (!refused && !closed.isDone()) {
+                refused = true;
+                LOG.error(
+                        "the store {} cannot be opened: every lock is refused until that is mended, and it is tried"
+                                + " again once a minute",
+                        shown,
+                        why);
+                reconnected(signals);
             }
-            if (!pausedBeforeNext(pauseNanos)) {
+            if (!pausedBeforeNext(pauseNanos(why))) {
                 return;
             }
         }
+    }
+
+    /** Whether the next opening may succeed without an operator. */
+    private boolean mayPass(LockStoreException why) {
+        return why instanceof StoreUnavailableException || (loginMayChange && why instanceof StoreAccessException);
+    }
+
+    private long pauseNanos(LockStoreException why) {
+        if (!mayPass(why)) {
+            return REFUSED_NANOS;
+        }
+        return why instanceof StoreUnavailableException ? AGAIN_NANOS : OTHER_LOGIN_NANOS;
+    }
+
+    /** A failure here, such as a lack of memory, neither opens a second store nor ends the retries. */
+    private static void reconnected(StoreSignals signals) {
+        Futures.guarded("waking the waiters", signals::reconnected);
     }
 
     /** Keeps the opened store, unless this one was closed in the meantime; returns whether the store is kept. */
@@ -160,7 +184,7 @@ public final class LazyStore implements LockStore {
             Thread.interrupted();
             store.close();
         } else {
-            signals.reconnected();
+            reconnected(signals);
         }
         return opened != null;
     }
@@ -225,27 +249,30 @@ public final class LazyStore implements LockStore {
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         return asked(
                 store -> LazyStore.acquire(store, request),
-                () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
+                () -> CompletableFuture.completedFuture(notGranted(request)));
     }
 
     /** Requests a lock; an attempt on permits or readers may have begun before it was known whether the store keeps them. */
     private static CompletableFuture<AcquireReply> acquire(LockStore store, AcquireRequest request) {
         LockName first = request.names().get(0);
         if (first.isRead() && !store.keepsReaders()) {
-            return CompletableFuture.completedFuture(
-                    notGranted(LeaseDowngrade.refused(first, store), request.ballotSoFar()));
+            return CompletableFuture.completedFuture(refused(LeaseDowngrade.refused(first, store), request));
         }
         return first.isPermits() && store.permits().isEmpty()
-                ? CompletableFuture.completedFuture(notGranted(Attempts.refused(first, store), request.ballotSoFar()))
+                ? CompletableFuture.completedFuture(refused(Attempts.refused(first, store), request))
                 : store.acquire(request);
     }
 
-    /**
-     * Returns a failure. A store that could not be reached may become reachable soon; any other failure is a refusal.
-     */
-    private static AcquireReply notGranted(LockStoreException why, long ballot) {
-        FailureKind kind = why instanceof StoreUnavailableException ? FailureKind.NO_EFFECT : FailureKind.PERMANENT;
-        return new AcquireReply.Failed(kind, why, ballot);
+    /** Answers for a store that is not open: its waiters ask again if the next opening may succeed. */
+    private AcquireReply notGranted(AcquireRequest request) {
+        LockStoreException why = failure;
+        return mayPass(why)
+                ? new AcquireReply.Failed(FailureKind.NO_EFFECT, why, request.ballotSoFar())
+                : refused(why, request);
+    }
+
+    private static AcquireReply refused(LockStoreException why, AcquireRequest request) {
+        return new AcquireReply.Failed(FailureKind.PERMANENT, why, request.ballotSoFar());
     }
 
     @Override
@@ -280,8 +307,7 @@ public final class LazyStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
         return asked(
-                store -> store.resume(request, ticket),
-                () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
+                store -> store.resume(request, ticket), () -> CompletableFuture.completedFuture(notGranted(request)));
     }
 
     /** Until the store is opened, whether it keeps readers is unknown, and a request for one fails. */
@@ -294,7 +320,7 @@ public final class LazyStore implements LockStore {
     public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
         return asked(
                 store -> store.downgrade(request, writer),
-                () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
+                () -> CompletableFuture.completedFuture(notGranted(request)));
     }
 
     /** Until the store is opened, this is unknown, and there is no holder that could ask. */

@@ -2,12 +2,22 @@ package io.leasehold.spi;
 
 import io.leasehold.CredentialsProvider;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Opens stores by URI; {@link java.util.ServiceLoader} finds it. */
 public interface StoreProvider {
 
     /** The URI schemes that it opens, in lower case, without the colon. */
     Set<String> schemes();
+
+    /**
+     * Refuses a URI that {@link #open} would refuse, without opening the store: called before it is opened in the
+     * background. The default accepts every URI.
+     *
+     * @param credentials as for {@link #open(StoreUri, CredentialsProvider, LockRuntime)}, or null
+     * @throws IllegalArgumentException as that of {@link #open}
+     */
+    default void check(StoreUri uri, @Nullable CredentialsProvider credentials) {}
 
     /**
      * Opens the store and verifies that it answers.
@@ -26,7 +36,12 @@ public interface StoreProvider {
      * @throws io.leasehold.LockStoreException if the store cannot be reached or refuses
      */
     default LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
-        throw new IllegalArgumentException("store URI \"" + uri.redacted()
+        throw withoutLogin(uri);
+    }
+
+    /** Returns the refusal of a provider of credentials by a store without a login. */
+    static IllegalArgumentException withoutLogin(StoreUri uri) {
+        return new IllegalArgumentException("store URI \"" + uri.redacted()
                 + "\": this store takes no credentials from a provider; remove the provider");
     }
 }

@@ -7,6 +7,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
+import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.admin.ClientRecord;
@@ -60,6 +61,7 @@ final class LazyStoreTest {
     private final Deque<Supplier<LockStore>> tries = new ArrayDeque<>();
     private Pause whilePausing = () -> {};
     private Runnable timer = () -> {};
+    private Runnable wake = () -> {};
 
     private interface Pause {
         void run() throws InterruptedException;
@@ -95,13 +97,18 @@ final class LazyStoreTest {
         @Override
         public void reconnected() {
             calls.add("reconnected");
+            wake.run();
         }
     };
 
-    private final LazyStore lazy = new LazyStore(runtime, "there", () -> {
-        calls.add("try");
-        return tries.removeFirst().get();
-    });
+    private final LazyStore lazy = lazy(false);
+
+    private LazyStore lazy(boolean loginMayChange) {
+        return new LazyStore(runtime, "there", loginMayChange, () -> {
+            calls.add("try");
+            return tries.removeFirst().get();
+        });
+    }
 
     private final AcquireReply acquired =
             new AcquireReply.Failed(FailureKind.NO_EFFECT, new StoreUnavailableException("its own", null), 0);
@@ -324,6 +331,45 @@ final class LazyStoreTest {
                         "reconnected");
         assertThat(meanwhile).containsExactly(FailureKind.PERMANENT, FailureKind.NO_EFFECT, FailureKind.PERMANENT);
         assertThat(log).containsOnlyOnce("cannot be opened").containsOnlyOnce("is reached now");
+        assertThat(lazy.acquire(request()).join()).isSameAs(acquired);
+    }
+
+    /** Provider and server do not change a password at the same moment: what waits need not fail. */
+    @Test
+    void aRefusedLogInMayPassWhereAProviderGivesTheCredentials() {
+        tries.add(() -> fail(new StoreAccessException("WRONGPASS", null)));
+        tries.add(this::real);
+        LazyStore withProvider = lazy(true);
+        List<AcquireReply> meanwhile = new ArrayList<>();
+        whilePausing = () -> meanwhile.add(withProvider.acquire(request()).join());
+        String log = log(() -> withProvider.listen(signals));
+        assertThat(calls).containsExactly("try", "pause 10000", "timer cancelled", "try", "listen", "reconnected");
+        assertThat(meanwhile).singleElement().isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
+            assertThat(failed.error()).hasMessage("WRONGPASS");
+        });
+        assertThat(log).contains("not reached yet").contains("WRONGPASS").contains("is reached now");
+
+        calls.clear();
+        tries.add(() -> fail(new StoreAccessException("WRONGPASS", null)));
+        tries.add(this::real);
+        log(() -> lazy.listen(signals));
+        assertThat(calls).as("without a provider").contains("pause 60000");
+    }
+
+    /** A lack of memory while the waiters are woken. */
+    @Test
+    void aFailureToWakeNeitherOpensASecondStoreNorEndsTheRetries() {
+        wake = () -> {
+            throw new OutOfMemoryError("made by the test");
+        };
+        tries.add(() -> fail(new UnsafeStoreException("too weak", null)));
+        tries.add(this::real);
+        String log = log(() -> lazy.listen(signals));
+        assertThat(calls)
+                .containsExactly(
+                        "try", "reconnected", "pause 60000", "timer cancelled", "try", "listen", "reconnected");
+        assertThat(log).contains("made by the test");
         assertThat(lazy.acquire(request()).join()).isSameAs(acquired);
     }
 

@@ -7,6 +7,7 @@ import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.PermitsByLocks;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Opens {@code etcd://[user:password@]host[:port],host…[/prefix][?option=value&…]}: locks in a cluster of etcd.
@@ -23,6 +24,14 @@ public final class EtcdStoreProvider implements StoreProvider {
     @Override
     public Set<String> schemes() {
         return Set.of("etcd");
+    }
+
+    @Override
+    public void check(StoreUri uri, @Nullable CredentialsProvider credentials) {
+        EtcdUri cluster = EtcdUri.parse(uri);
+        if (credentials != null) {
+            cluster.withoutLogin();
+        }
     }
 
     @Override

@@ -12,11 +12,16 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.TimedReplies;
 import java.io.IOException;
+import java.security.cert.CertificateException;
+import java.util.Set;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** Translates the driver's errors for the caller. */
 final class Failures implements TimedReplies.Errors {
+
+    /** Netty's exceptions for a handshake without an answer and for a connection that has ended. */
+    private static final Set<String> PASSING_TLS = Set.of("SslHandshakeTimeoutException", "SslClosedEngineException");
 
     private final String cluster;
     private final String prefix;
@@ -64,7 +69,7 @@ final class Failures implements TimedReplies.Errors {
         }
         ErrorCode code = codeOf(cause);
         SSLException tls = find(SSLException.class, cause);
-        if (tls != null) {
+        if (tls != null && isRefusal(tls)) {
             return Failure.access(
                     what + " at " + cluster + " failed: TLS: " + Failure.reason(tls)
                             + "; give the authority of the cluster's"
@@ -115,6 +120,23 @@ final class Failures implements TimedReplies.Errors {
                         FailureKind.UNKNOWN, at + (io == null ? code + ": " + said : Failure.reason(io)), cause);
             }
         };
+    }
+
+    /**
+     * Whether the two sides do not accept each other. Otherwise the member was silent during the handshake, or the
+     * connection ended: the next one may succeed, and a request on this one may have had an effect.
+     */
+    private static boolean isRefusal(SSLException tls) {
+        if (find(CertificateException.class, tls) != null) {
+            return true;
+        }
+        for (Throwable cause = tls; cause != null; cause = cause.getCause()) {
+            boolean connectionEnded = cause instanceof IOException && !(cause instanceof SSLException);
+            if (connectionEnded || PASSING_TLS.contains(cause.getClass().getSimpleName())) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /**

@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Credentials;
+import io.leasehold.Leasehold;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -112,5 +114,23 @@ class EtcdUriTest {
                                 VirtualRuntime.seeded(1)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("a credentials provider is set");
+    }
+
+    /** Otherwise the client would start, and refuse every lock. */
+    @Test
+    void alsoALazyClientReportsIt() {
+        for (String wrong : List.of("etcd://h?tsl=true", "etcd://h:port")) {
+            assertThatThrownBy(() -> Leasehold.builder().store(wrong).connectLazily())
+                    .as(wrong)
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+        assertThatThrownBy(() -> Leasehold.builder()
+                        .store("etcd://me:secret@h")
+                        .credentials(() -> {
+                            throw new AssertionError("no store is opened");
+                        })
+                        .connectLazily())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("credentials");
     }
 }

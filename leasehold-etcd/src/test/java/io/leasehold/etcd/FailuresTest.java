@@ -10,10 +10,15 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.Failure;
+import java.io.EOFException;
 import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
+import java.security.cert.CertificateException;
+import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -160,6 +165,35 @@ class FailuresTest {
                 .hasCause(tls);
         SSLException bare = new SSLException("broken", new IllegalStateException((String) null));
         assertThat(of("etcd://h/p").of("acquire", bare).error()).hasMessageContaining("TLS: broken;");
+    }
+
+    /** Stands for Netty's exception of this name. */
+    private static final class SslHandshakeTimeoutException extends SSLHandshakeException {
+        private static final long serialVersionUID = 1L;
+
+        SslHandshakeTimeoutException() {
+            super("handshake timed out after 10000ms");
+        }
+    }
+
+    /** A frozen member accepts connections, and is silent in the handshake: who waits waits on. */
+    @Test
+    void aMemberThatDoesNotAnswerDuringTheHandshakeHasNotRefused() {
+        for (SSLException silent : List.of(
+                new SslHandshakeTimeoutException(), new SSLException("closed", new EOFException()), (SSLException)
+                        new SSLHandshakeException("closed").initCause(new ClosedChannelException()))) {
+            Failure failure = of("etcd://h/p")
+                    .of(
+                            "acquire",
+                            Status.UNAVAILABLE
+                                    .withDescription("io exception")
+                                    .withCause(silent)
+                                    .asRuntimeException());
+            assertThat(failure.kind()).as(silent.toString()).isEqualTo(FailureKind.UNKNOWN);
+            assertThat(failure.error()).isInstanceOf(StoreUnavailableException.class);
+        }
+        SSLException refused = new SSLException("closed", new CertificateException("no path", new IOException()));
+        assertThat(of("etcd://h/p").of("acquire", refused).kind()).isEqualTo(FailureKind.PERMANENT);
     }
 
     @Test

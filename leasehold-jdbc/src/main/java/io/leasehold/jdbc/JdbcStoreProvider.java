@@ -1,6 +1,7 @@
 package io.leasehold.jdbc;
 
 import io.leasehold.CredentialsProvider;
+import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.DialectProvider;
 import io.leasehold.jdbc.sqlite.FileSystems;
 import io.leasehold.jdbc.sqlite.Synchronous;
@@ -47,51 +48,73 @@ public final class JdbcStoreProvider implements StoreProvider {
         return Set.of("sqlite", "jdbc");
     }
 
+    /** A file of SQLite, with the options of its URI. */
+    private record LockFile(Path path, Synchronous synchronous, boolean create) {}
+
+    @Override
+    public void check(StoreUri uri, @Nullable CredentialsProvider credentials) {
+        if (file(uri, credentials) == null) {
+            statements(uri);
+        }
+    }
+
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
-        String rest = checked(uri);
-        if (uri.scheme().equals("sqlite")) {
-            return sqlite(uri, rest, runtime);
-        } else if (rest.startsWith(SQLITE)) {
-            return sqlite(uri, rest.substring(SQLITE.length()), runtime);
-        }
-        return connect(uri, null, runtime);
+        return opened(uri, null, runtime);
     }
 
     @Override
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
-        String rest = checked(uri);
-        if (uri.scheme().equals("sqlite") || rest.startsWith(SQLITE)) {
+        return opened(uri, credentials, runtime);
+    }
+
+    private static LockStore opened(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+        LockFile file = file(uri, credentials);
+        return file == null
+                ? JdbcStores.connect(uri.text(), uri.redacted(), statements(uri), credentials, runtime)
+                : SqliteStore.open(
+                        file.path, file.synchronous, FileSystems.real(), runtime, StoreSettings.RETENTION, file.create);
+    }
+
+    /** The file of SQLite that the URI names, or null if it names a database with a server or of H2. */
+    private static @Nullable LockFile file(StoreUri uri, @Nullable CredentialsProvider credentials) {
+        String rest = uri.rest();
+        if (USER_BEFORE_HOST.matcher(rest).lookingAt()) {
+            // The driver does not accept it either, but reports that in a log, including the password.
+            throw refused(uri, "user and password are parameters there: write …://HOST/DATABASE?user=USER&password=…");
+        }
+        boolean named = uri.scheme().equals("sqlite");
+        boolean isFile = named || rest.startsWith(SQLITE);
+        if (credentials != null) {
+            refuseTwoLogins(uri, isFile);
+        }
+        return isFile ? sqlite(uri, named ? rest : rest.substring(SQLITE.length())) : null;
+    }
+
+    private static void refuseTwoLogins(StoreUri uri, boolean isFile) {
+        if (isFile) {
             throw refused(uri, "a file has no login: remove the credentials provider");
         }
+        String rest = uri.rest();
         boolean beforeHost =
                 dialect(rest) == null && LOGIN_BEFORE_HOST.matcher(rest).find();
         if (beforeHost || NAMED_LOGIN.matcher(rest).find()) {
             throw refused(
                     uri, "it contains a user or password, and a credentials provider is set: use only one of them");
         }
-        return connect(uri, credentials, runtime);
     }
 
-    private static String checked(StoreUri uri) {
-        String rest = uri.rest();
-        if (USER_BEFORE_HOST.matcher(rest).lookingAt()) {
-            // The driver does not accept it either, but reports that in a log, including the password.
-            throw refused(uri, "user and password are parameters there: write …://HOST/DATABASE?user=USER&password=…");
-        }
-        return rest;
-    }
-
-    private static LockStore connect(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+    /** The dialect of the database, one of ours or one on the class path. */
+    private static Dialect statements(StoreUri uri) {
         String rest = uri.rest();
         SqlDialect ours = dialect(rest);
         if (ours != null) {
-            return JdbcStores.connect(uri.text(), uri.redacted(), ours.statements(), credentials, runtime);
+            return ours.statements();
         }
         String subprotocol = rest.substring(0, Math.max(0, rest.indexOf(':'))).toLowerCase(Locale.ROOT);
         for (DialectProvider provider : ServiceLoader.load(DialectProvider.class)) {
             if (provider.subprotocols().contains(subprotocol)) {
-                return JdbcStores.connect(uri.text(), uri.redacted(), provider.dialect(), credentials, runtime);
+                return provider.dialect();
             }
         }
         throw refused(
@@ -113,7 +136,7 @@ public final class JdbcStoreProvider implements StoreProvider {
         return rest.startsWith("mysql:") ? SqlDialect.MYSQL : null;
     }
 
-    private static LockStore sqlite(StoreUri uri, String rest, LockRuntime runtime) {
+    private static LockFile sqlite(StoreUri uri, String rest) {
         int options = rest.indexOf('?');
         String path = options < 0 ? rest : rest.substring(0, options);
         Synchronous synchronous = Synchronous.NORMAL;
@@ -132,8 +155,7 @@ public final class JdbcStoreProvider implements StoreProvider {
                                     + "\"; there is synchronous=normal, synchronous=full and create=false");
             }
         }
-        return SqliteStore.open(
-                path(uri, path), synchronous, FileSystems.real(), runtime, StoreSettings.RETENTION, create);
+        return new LockFile(path(uri, path), synchronous, create);
     }
 
     private static Path path(StoreUri uri, String text) {

@@ -208,4 +208,23 @@ class JdbcStoreProviderTest {
                 .hasMessageContaining("127.0.0.1:1")
                 .hasMessageNotContaining("pssst");
     }
+
+    /** Otherwise the client would start, and refuse every lock. */
+    @Test
+    void alsoALazyClientReportsIt() {
+        for (String wrong :
+                List.of("sqlite:/a?synchron=full", "jdbc:oracle:thin:@h", "jdbc:postgresql://me:secret@h/app")) {
+            assertThatThrownBy(() -> Leasehold.builder().store(wrong).connectLazily())
+                    .as(wrong)
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+        assertThatThrownBy(() -> Leasehold.builder()
+                        .store("jdbc:postgresql://h/app?user=me")
+                        .credentials(() -> {
+                            throw new AssertionError("no store is opened");
+                        })
+                        .connectLazily())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("credentials");
+    }
 }

@@ -8,6 +8,7 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Opens stores in Redis or Valkey: {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://}, {@code
@@ -24,9 +25,19 @@ public final class RedisStoreProvider implements StoreProvider {
     }
 
     @Override
+    public void check(StoreUri uri, @Nullable CredentialsProvider credentials) {
+        at(uri, credentials);
+    }
+
+    private static RedisStore at(StoreUri uri, @Nullable CredentialsProvider credentials) {
+        RedisStore store = RedisStore.at(uri);
+        return credentials == null ? store : store.credentials(credentials);
+    }
+
+    @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
         try {
-            return RedisStore.at(uri).open(runtime);
+            return at(uri, null).open(runtime);
         } catch (NoClassDefFoundError e) {
             throw withoutLettuce("redis://", e);
         }
@@ -35,7 +46,7 @@ public final class RedisStoreProvider implements StoreProvider {
     @Override
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
         try {
-            return RedisStore.at(uri).credentials(credentials).open(runtime);
+            return at(uri, credentials).open(runtime);
         } catch (NoClassDefFoundError e) {
             throw withoutLettuce("redis://", e);
         }

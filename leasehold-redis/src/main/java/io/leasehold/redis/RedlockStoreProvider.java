@@ -6,6 +6,7 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Opens sets of independent Redis servers: {@code redlock:?node=<percent-encoded URI>&node=…&maxTtl=30s}. */
 public final class RedlockStoreProvider implements StoreProvider {
@@ -19,9 +20,19 @@ public final class RedlockStoreProvider implements StoreProvider {
     }
 
     @Override
+    public void check(StoreUri uri, @Nullable CredentialsProvider credentials) {
+        parsed(uri, credentials);
+    }
+
+    private static Redlock parsed(StoreUri uri, @Nullable CredentialsProvider credentials) {
+        Redlock set = Redlock.parse(uri);
+        return credentials == null ? set : set.credentials(credentials);
+    }
+
+    @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
         try {
-            return Redlock.parse(uri).open(runtime);
+            return parsed(uri, null).open(runtime);
         } catch (NoClassDefFoundError e) {
             throw RedisStoreProvider.withoutLettuce("redlock:", e);
         }
@@ -30,7 +41,7 @@ public final class RedlockStoreProvider implements StoreProvider {
     @Override
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
         try {
-            return Redlock.parse(uri).credentials(credentials).open(runtime);
+            return parsed(uri, credentials).open(runtime);
         } catch (NoClassDefFoundError e) {
             throw RedisStoreProvider.withoutLettuce("redlock:", e);
         }

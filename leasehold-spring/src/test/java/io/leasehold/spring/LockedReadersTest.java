@@ -52,6 +52,11 @@ class LockedReadersTest {
             return token;
         }
 
+        @Locked(name = "catalog", maxWait = "0")
+        public <T> T writing(Supplier<T> body) {
+            return body.get();
+        }
+
         @Locked(name = "shelf:{}", key = "#shelf", mode = LockMode.READ, maxWait = "0")
         public String shelf(Object shelf) {
             return Locks.current().lockName().text();
@@ -63,6 +68,18 @@ class LockedReadersTest {
         Duration left = catalog.forTenMinutes(
                 () -> locks.admin().inspect("archive").orElseThrow().remainingTtl());
         assertThat(left).isGreaterThan(Duration.ofMinutes(5));
+    }
+
+    /** Otherwise the caller would wait for itself, and a SKIP would look like another holder each time. */
+    @Test
+    void aWriterInsideItsReaderIsRefusedAtOnceAsAReaderInsideItsWriter() {
+        assertThatThrownBy(() -> catalog.read(null, () -> catalog.write(0)))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("not reentrant");
+        assertThatThrownBy(() -> catalog.writing(() -> catalog.tokenOfAReader(0)))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("not reentrant");
+        assertThat(locks.admin().inspect("catalog")).isEmpty();
     }
 
     @Test

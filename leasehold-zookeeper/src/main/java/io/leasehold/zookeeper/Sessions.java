@@ -25,6 +25,8 @@ final class Sessions {
     private static final int CLOSE_MILLIS = 2_000;
 
     private static final long CLOSE_NANOS = (CLOSE_MILLIS + 500) * 1_000_000L;
+    /** Longer than a request: a session that was handed out before that is in no request that has not noted its place. */
+    private static final long IDLE_NANOS = Duration.ofSeconds(10).toNanos();
     /** The ttl from which the timeout of the session for lists follows: the default ttl of locks. */
     private static final long LISTS_TTL_NANOS = Duration.ofSeconds(30).toNanos();
 
@@ -33,9 +35,12 @@ final class Sessions {
     private final Session.Listener listener;
     private final Predicate<Session> inUse;
     private final SessionCalls.Opener opener;
-    private final Map<Integer, Session> byTimeout = new HashMap<>();
+    private final Map<Integer, Kept> byTimeout = new HashMap<>();
     private @Nullable Session forLists;
     private boolean closed;
+
+    /** A session, and when it was last handed to a request. */
+    private record Kept(Session session, long handedAtNanos) {}
 
     Sessions(
             ZooKeeperUri uri,
@@ -59,15 +64,17 @@ final class Sessions {
             if (closed) {
                 return closed();
             }
-            session = byTimeout.get(millis);
-            if (session == null || session.isEnded()) {
+            Kept kept = byTimeout.get(millis);
+            if (kept != null && !kept.session.isEnded()) {
+                session = kept.session;
+            } else {
                 // First, since it may fail: then the idle one stays in use.
                 session = Session.open(uri, runtime, millis, opener, listener);
                 if (byTimeout.size() >= USUAL_NUMBER) {
                     idle = takeIdle();
                 }
-                byTimeout.put(millis, session);
             }
+            byTimeout.put(millis, new Kept(session, runtime.nanoTime()));
         }
         if (idle != null) {
             idle.close(CLOSE_MILLIS);
@@ -103,18 +110,29 @@ final class Sessions {
         return CompletableFuture.failedFuture(new StoreUnavailableException("the store " + uri + " is closed", null));
     }
 
+    /** Takes a session that neither a place nor a request needs: a request has no place in a session at first. */
     private @Nullable Session takeIdle() {
-        for (Session session : byTimeout.values()) {
-            if (!inUse.test(session)) {
-                byTimeout.remove(session.askedMillis(), session);
-                return session;
+        long nowNanos = runtime.nanoTime();
+        for (Kept kept : byTimeout.values()) {
+            boolean mayBeInRequest = nowNanos - kept.handedAtNanos < IDLE_NANOS
+                    || !kept.session.connected().isDone();
+            if (!mayBeInRequest && !inUse.test(kept.session)) {
+                remove(kept.session);
+                return kept.session;
             }
         }
         return null;
     }
 
     synchronized void forget(Session session) {
-        byTimeout.remove(session.askedMillis(), session);
+        remove(session);
+    }
+
+    private void remove(Session session) {
+        Kept kept = byTimeout.get(session.askedMillis());
+        if (kept != null && kept.session == session) {
+            byTimeout.remove(session.askedMillis());
+        }
     }
 
     /** Ends all sessions, and with them everything that the ensemble still keeps for them. */
@@ -122,7 +140,7 @@ final class Sessions {
         List<Session> all;
         synchronized (this) {
             closed = true;
-            all = new ArrayList<>(byTimeout.values());
+            all = new ArrayList<>(byTimeout.values().stream().map(Kept::session).toList());
             byTimeout.clear();
             if (forLists != null) {
                 all.add(forLists);

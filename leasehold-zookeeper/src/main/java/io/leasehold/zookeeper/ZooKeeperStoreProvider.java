@@ -1,11 +1,13 @@
 package io.leasehold.zookeeper;
 
+import io.leasehold.CredentialsProvider;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.PermitsByLocks;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Opens {@code zk://[user:password@]host[:port],host…[/chroot][?option=value&…]}: locks in an ensemble of Apache ZooKeeper.
@@ -22,6 +24,14 @@ public final class ZooKeeperStoreProvider implements StoreProvider {
     @Override
     public Set<String> schemes() {
         return Set.of("zk");
+    }
+
+    @Override
+    public void check(StoreUri uri, @Nullable CredentialsProvider credentials) {
+        if (credentials != null) {
+            throw StoreProvider.withoutLogin(uri);
+        }
+        ZooKeeperUri.parse(uri);
     }
 
     @Override

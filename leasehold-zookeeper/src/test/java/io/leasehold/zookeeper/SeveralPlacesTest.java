@@ -257,13 +257,37 @@ final class SeveralPlacesTest {
             ask(store, "a", owner, Duration.ofSeconds(i));
             store.release(new ReleaseRequest(
                     List.of(LockName.exactly("a")), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
+            runtime.runFor(Duration.ofSeconds(2));
         }
+        assertThat(ensemble.clients)
+                .filteredOn(client -> client.patienceMillis > 0)
+                .as("one is closed for the ninth")
+                .hasSize(1);
         store.close();
         assertThat(ensemble.clients)
                 .hasSize(9)
                 .allSatisfy(client -> assertThat(client.patienceMillis)
                         .as("of an idle one, and at the close")
                         .isEqualTo(2_000));
+    }
+
+    /** Its request has no place in it yet, and would fail although the ensemble is healthy. */
+    @Test
+    void aSessionThatStillConnectsOrWasJustHandedOutIsNotIdle() {
+        List<CompletableFuture<AcquireReply>> replies = new ArrayList<>();
+        for (int i = 1; i <= 12; i++) {
+            replies.add(store.acquire(AcquireRequest.exclusive(
+                    List.of(LockName.exactly("lock" + i)),
+                    owner("a" + i),
+                    "host/1/x",
+                    Duration.ofSeconds(i).toNanos(),
+                    LIMIT.toNanos())));
+        }
+        ensemble.connect();
+        assertThat(replies).allSatisfy(reply -> assertThat(reply.join()).isInstanceOf(AcquireReply.Granted.class));
+        assertThat(ensemble.clients)
+                .hasSize(12)
+                .allSatisfy(client -> assertThat(client.patienceMillis).isZero());
     }
 
     @Test

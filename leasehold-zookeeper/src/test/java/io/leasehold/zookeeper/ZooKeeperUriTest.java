@@ -3,10 +3,12 @@ package io.leasehold.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Leasehold;
 import io.leasehold.spi.StoreUri;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -151,5 +153,23 @@ class ZooKeeperUriTest {
         } finally {
             System.clearProperty(ZKClientConfig.DISABLE_AUTO_WATCH_RESET);
         }
+    }
+
+    /** Otherwise the client would start, and refuse every lock. */
+    @Test
+    void alsoALazyClientReportsIt() {
+        for (String wrong : List.of("zk://h?tsl=true", "zk://h:port")) {
+            assertThatThrownBy(() -> Leasehold.builder().store(wrong).connectLazily())
+                    .as(wrong)
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+        assertThatThrownBy(() -> Leasehold.builder()
+                        .store("zk://h")
+                        .credentials(() -> {
+                            throw new AssertionError("no store is opened");
+                        })
+                        .connectLazily())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("credentials");
     }
 }

@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,9 +20,15 @@ import org.jspecify.annotations.Nullable;
  */
 public record AskedLocks(String holderId, List<LockName> names, boolean several) {
 
-    /** Whether both have a lock in common. */
+    /** Whether both have a lock in common. A reader and a writer of one name do: they exclude each other. */
     public boolean overlap(AskedLocks others) {
-        return holderId.equals(others.holderId) && !Collections.disjoint(names, others.names);
+        return holderId.equals(others.holderId) && !Collections.disjoint(exclusive(), others.exclusive());
+    }
+
+    private Set<LockName> exclusive() {
+        return names.stream()
+                .map(name -> name.isRead() ? name.asExclusive() : name)
+                .collect(Collectors.toSet());
     }
 
     /** Whether a lease of one can serve for the other. */

@@ -75,8 +75,11 @@ final class ClusterWakeUps implements WakeUps {
         private @Nullable String liveAt;
 
         private boolean trying;
-        /** Whether a try is scheduled; no other one starts meanwhile. */
-        private boolean waiting;
+        /** Identifies the try that is scheduled, or null; no other one starts meanwhile. */
+        private @Nullable Object scheduled;
+
+        /** The address of the master that refused the last try, or null. */
+        private @Nullable String refusedAt;
 
         private int failures;
 
@@ -179,7 +182,7 @@ final class ClusterWakeUps implements WakeUps {
             if (closed
                     || channel == null
                     || channel.trying
-                    || channel.waiting
+                    || channel.scheduled != null
                     || (master != null && master.equals(channel.liveAt))) {
                 return;
             }
@@ -195,7 +198,7 @@ final class ClusterWakeUps implements WakeUps {
             fresh.open();
         }
         if (node == null) {
-            failed(slot, null);
+            failed(slot, null, null);
             return;
         }
         NodePushes asked = node;
@@ -203,7 +206,7 @@ final class ClusterWakeUps implements WakeUps {
             if (error == null) {
                 subscribed(slot, asked);
             } else {
-                failed(slot, error);
+                failed(slot, asked.address(), error);
             }
         });
     }
@@ -238,7 +241,7 @@ final class ClusterWakeUps implements WakeUps {
             }
         }
         if (gone) {
-            failed(slot, null);
+            failed(slot, null, null);
             return;
         }
         // Outside of the monitor, since the callers that wait continue with their requests.
@@ -251,9 +254,10 @@ final class ClusterWakeUps implements WakeUps {
     }
 
     /** Handles a failed subscription: retries later, once for all requests of the meantime. */
-    private void failed(int slot, @Nullable Throwable error) {
+    private void failed(int slot, @Nullable String address, @Nullable Throwable error) {
         boolean refused =
                 error != null && errors.of(error, "subscribe to wake-ups").kind() == FailureKind.PERMANENT;
+        Object next = new Object();
         SlotChannel channel;
         int before;
         synchronized (this) {
@@ -262,8 +266,11 @@ final class ClusterWakeUps implements WakeUps {
                 return;
             }
             channel.trying = false;
-            before = channel.waiting ? -1 : channel.failures++;
-            channel.waiting = true;
+            before = channel.scheduled != null ? -1 : channel.failures++;
+            if (before >= 0) {
+                channel.scheduled = next;
+                channel.refusedAt = refused ? address : null;
+            }
         }
         channel.firstTry.complete(false);
         if (before < 0) {
@@ -272,16 +279,17 @@ final class ClusterWakeUps implements WakeUps {
         if (!refused) {
             look.run();
         }
-        runtime.schedule(refused ? REFUSED_NANOS : Retry.delayNanos(before, runtime), () -> again(slot));
+        runtime.schedule(refused ? REFUSED_NANOS : Retry.delayNanos(before, runtime), () -> again(slot, next));
     }
 
-    private void again(int slot) {
+    private void again(int slot, Object scheduled) {
         synchronized (this) {
             SlotChannel channel = slots.get(slot);
-            if (channel == null) {
+            // Otherwise the slot has another channel by now, or its master has changed.
+            if (channel == null || channel.scheduled != scheduled) {
                 return;
             }
-            channel.waiting = false;
+            channel.scheduled = null;
         }
         subscribe(slot);
     }
@@ -292,7 +300,7 @@ final class ClusterWakeUps implements WakeUps {
         synchronized (this) {
             affected = noLongerLive(address, slot -> nameOf(slot).equals(name));
         }
-        affected.forEach(slot -> failed(slot, null));
+        affected.forEach(slot -> failed(slot, null, null));
     }
 
     private void lost(String address, NodePushes all) {
@@ -301,7 +309,7 @@ final class ClusterWakeUps implements WakeUps {
             // Otherwise a new connection has taken its place, and the slots are live there.
             affected = nodes.remove(address, all) ? noLongerLive(address, any -> true) : List.of();
         }
-        affected.forEach(slot -> failed(slot, null));
+        affected.forEach(slot -> failed(slot, null, null));
     }
 
     /** Marks slots as not live and returns them. The caller holds the monitor. */
@@ -322,7 +330,13 @@ final class ClusterWakeUps implements WakeUps {
         List<Integer> moved = new ArrayList<>();
         synchronized (this) {
             slots.forEach((slot, channel) -> {
-                if (channel.liveAt != null && !channel.liveAt.equals(members.masterOf(slot))) {
+                String master = members.masterOf(slot);
+                boolean wasRefusedElsewhere = channel.refusedAt != null && !channel.refusedAt.equals(master);
+                if (wasRefusedElsewhere) {
+                    channel.scheduled = null;
+                    channel.refusedAt = null;
+                }
+                if (wasRefusedElsewhere || (channel.liveAt != null && !channel.liveAt.equals(master))) {
                     moved.add(slot);
                 }
             });

@@ -42,6 +42,8 @@ final class LastingConnection<C extends LiveConnection> {
     private int failures;
     /** The number of calls of {@link #leave}: a connection that was begun before the last one is not used. */
     private int leaves;
+    /** Identifies the try after a refusal by the present server, or null if none is scheduled. */
+    private @Nullable Object afterRefusal;
 
     private boolean closed;
 
@@ -155,7 +157,7 @@ final class LastingConnection<C extends LiveConnection> {
             patience.cancel();
             if (refusal != null) {
                 connection.close();
-                notAsked(refusals.of(refusal));
+                notAsked(begun, refusals.of(refusal));
             } else {
                 adopt(begun, connection);
             }
@@ -174,19 +176,23 @@ final class LastingConnection<C extends LiveConnection> {
         // A failure at a server that was left in the meantime says nothing about the present one.
         if (!wasLeft && making.isRefusal(failure, before)) {
             refusals.warn(failure);
-            retryAfter(REFUSED_NANOS);
+            retryAfterRefusal();
         } else {
             retryLater();
         }
     }
 
-    private void notAsked(Failure failure) {
+    private void notAsked(int begun, Failure failure) {
+        boolean wasLeft;
+        synchronized (this) {
+            wasLeft = begun != leaves;
+        }
         firstTry.complete(false);
-        if (making.isRefusal(failure, 0)) {
+        if (!wasLeft && making.isRefusal(failure, 0)) {
             refusals.warn(failure);
         }
-        if (failure.kind() == FailureKind.PERMANENT) {
-            retryAfter(REFUSED_NANOS);
+        if (!wasLeft && failure.kind() == FailureKind.PERMANENT) {
+            retryAfterRefusal();
         } else {
             retryLater();
         }
@@ -261,13 +267,20 @@ final class LastingConnection<C extends LiveConnection> {
      */
     void leave() {
         C connection;
+        boolean wasRefused;
         synchronized (this) {
             leaves++;
             failures = 0;
             connection = current;
+            wasRefused = afterRefusal != null;
+            afterRefusal = null;
         }
         if (connection != null) {
             connection.close();
+        }
+        if (wasRefused) {
+            // By the server that was left.
+            retryLater();
         }
     }
 
@@ -289,6 +302,25 @@ final class LastingConnection<C extends LiveConnection> {
 
     private void retryAfter(long nanos) {
         runtime.schedule(nanos, this::connect);
+    }
+
+    private void retryAfterRefusal() {
+        Object next = new Object();
+        synchronized (this) {
+            afterRefusal = next;
+        }
+        runtime.schedule(REFUSED_NANOS, () -> {
+            boolean isDue;
+            synchronized (this) {
+                isDue = afterRefusal == next;
+                if (isDue) {
+                    afterRefusal = null;
+                }
+            }
+            if (isDue) {
+                connect();
+            }
+        });
     }
 
     private synchronized boolean isClosed() {

@@ -3,11 +3,13 @@ package io.leasehold.redis.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Leasehold;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
 import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisURI;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -245,5 +247,23 @@ class RedisUriTest {
         assertThatThrownBy(() -> LettuceUris.read(new RedisURI(), KeyLayout.standard()))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("names no host");
+    }
+
+    /** Otherwise the client would start, and refuse every lock. */
+    @Test
+    void alsoALazyClientReportsIt() {
+        for (String wrong : List.of("redis://h?tsl=true", "redis-sentinel://h", "redis-cluster://h/1")) {
+            assertThatThrownBy(() -> Leasehold.builder().store(wrong).connectLazily())
+                    .as(wrong)
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+        assertThatThrownBy(() -> Leasehold.builder()
+                        .store("redis://me:secret@h")
+                        .credentials(() -> {
+                            throw new AssertionError("no store is opened");
+                        })
+                        .connectLazily())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("credentials");
     }
 }

@@ -132,6 +132,30 @@ final class StillTrackingTest {
         }
     }
 
+    /** The rights of a user, and the version, are those of each server. */
+    @Test
+    void whatOneServerRefusedTheNextMayAccept() {
+        driver.askedForTracking.get(0).answer().completeExceptionally(noHello);
+        runtime.advance(Duration.ofSeconds(1));
+        assertThat(tries()).isOne();
+        linkIsMadeAgain();
+        runtime.advance(FIRST_RETRY);
+        assertThat(tries()).isEqualTo(2);
+        driver.tracked().begins();
+        assertThat(told).containsExactly("began");
+        runtime.advance(MINUTE.multipliedBy(2));
+        assertThat(tries()).as("the try after the refusal is void").isEqualTo(2);
+    }
+
+    @Test
+    void aRefusalThatArrivesAfterItsServerWasLeftIsNotThatOfTheNext() {
+        StillDriver.Tracked former = driver.tracked();
+        linkIsMadeAgain();
+        former.tracks.completeExceptionally(noHello);
+        runtime.advance(FIRST_RETRY);
+        assertThat(tries()).isEqualTo(2);
+    }
+
     @Test
     void aLoginThatIsRefusedIsTriedAgainSoon() {
         driver.askedForTracking

@@ -361,6 +361,54 @@ final class StillWakeUpsTest {
         assertThat(sinceWhen).as("the last try").isLessThan(25);
     }
 
+    /** Each refusal is a line in the log of the server. */
+    @Test
+    void aChannelThatIsMadeAgainIsTriedOnceAMinuteToo() {
+        wakeUps.started(LOW);
+        refusals(Duration.ofSeconds(601));
+        // The channel was given up with its waiter, and its next try is due.
+        wakeUps.started(LOW);
+        assertThat(refusals(Duration.ofSeconds(300)))
+                .as("one at once, and one a minute")
+                .isBetween(4, 6);
+    }
+
+    /** Refuses each subscription a second after its request, and returns how many there were. */
+    private int refusals(Duration span) {
+        int refused = 0;
+        int known = connections();
+        StillDriver.Pushes one = driver.pushes();
+        for (long second = 0; second < span.toSeconds(); second++) {
+            runtime.advance(Duration.ofSeconds(1));
+            if (connections() > known) {
+                known = connections();
+                one = driver.pushes();
+            }
+            List<StillDriver.Pushes.Subscribed> requested = one.subscribed;
+            if (!requested.isEmpty()
+                    && !requested.get(requested.size() - 1).answer().isDone()) {
+                refused++;
+                one.refuses(noPermission);
+            }
+        }
+        return refused;
+    }
+
+    @Test
+    void aSlotWhoseMasterRefusedFollowsItToAnotherOneAtOnce() {
+        wakeUps.started(LOW);
+        driver.pushes().refuses(noPermission);
+        runtime.advance(Duration.ofSeconds(1));
+        wakeUps.follow();
+        assertThat(connections()).as("the same master has refused").isOne();
+        serves(6, "three", "two");
+        wakeUps.follow();
+        assertThat(connections()).isEqualTo(2);
+        assertThat(place(1)).isEqualTo("three");
+        driver.pushes().begins();
+        assertThat(wakeUps.isLive(LOW)).isTrue();
+    }
+
     // ---- the end
 
     @Test
