@@ -2,6 +2,7 @@ package io.leasehold.spi;
 
 import io.leasehold.CredentialsProvider;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Opens stores by URI; {@link java.util.ServiceLoader} finds it. */
 public interface StoreProvider {
@@ -28,5 +29,16 @@ public interface StoreProvider {
     default LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
         throw new IllegalArgumentException("store URI \"" + uri.redacted()
                 + "\": this store takes no credentials from a provider; remove the provider");
+    }
+
+    /**
+     * As {@link #open(StoreUri, LockRuntime)}, for clients that look at locks: creates no file, table, node or key. The default
+     * opens the store: override it if opening may write.
+     *
+     * @param credentials null if the URI names them, or there are none
+     * @throws io.leasehold.StoreUnavailableException if there is no such store, or it cannot be reached
+     */
+    default LockStore openExisting(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+        return credentials == null ? open(uri, runtime) : open(uri, credentials, runtime);
     }
 }
