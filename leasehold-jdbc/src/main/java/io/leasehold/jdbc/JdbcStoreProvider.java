@@ -1,6 +1,7 @@
 package io.leasehold.jdbc;
 
 import io.leasehold.CredentialsProvider;
+import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.DialectProvider;
 import io.leasehold.jdbc.sqlite.FileSystems;
 import io.leasehold.jdbc.sqlite.Synchronous;
@@ -49,19 +50,35 @@ public final class JdbcStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
-        String rest = checked(uri);
-        if (uri.scheme().equals("sqlite")) {
-            return sqlite(uri, rest, runtime);
-        } else if (rest.startsWith(SQLITE)) {
-            return sqlite(uri, rest.substring(SQLITE.length()), runtime);
-        }
-        return connect(uri, null, runtime);
+        return opened(uri, null, true, runtime);
     }
 
     @Override
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
+        return opened(uri, credentials, true, runtime);
+    }
+
+    @Override
+    public LockStore openExisting(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+        return opened(uri, credentials, false, runtime);
+    }
+
+    private static LockStore opened(
+            StoreUri uri, @Nullable CredentialsProvider credentials, boolean makes, LockRuntime runtime) {
         String rest = checked(uri);
-        if (uri.scheme().equals("sqlite") || rest.startsWith(SQLITE)) {
+        boolean prefixed = rest.startsWith(SQLITE) && !uri.scheme().equals("sqlite");
+        boolean isFile = prefixed || uri.scheme().equals("sqlite");
+        if (credentials != null) {
+            refuseTwoLogins(uri, rest, isFile);
+        }
+        if (isFile) {
+            return sqlite(uri, prefixed ? rest.substring(SQLITE.length()) : rest, makes, runtime);
+        }
+        return connect(uri, credentials, makes, runtime);
+    }
+
+    private static void refuseTwoLogins(StoreUri uri, String rest, boolean isFile) {
+        if (isFile) {
             throw refused(uri, "a file has no login: remove the credentials provider");
         }
         boolean beforeHost =
@@ -70,7 +87,6 @@ public final class JdbcStoreProvider implements StoreProvider {
             throw refused(
                     uri, "it contains a user or password, and a credentials provider is set: use only one of them");
         }
-        return connect(uri, credentials, runtime);
     }
 
     private static String checked(StoreUri uri) {
@@ -82,16 +98,24 @@ public final class JdbcStoreProvider implements StoreProvider {
         return rest;
     }
 
-    private static LockStore connect(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+    private static LockStore connect(
+            StoreUri uri, @Nullable CredentialsProvider credentials, boolean makes, LockRuntime runtime) {
+        Dialect dialect = statements(uri);
+        return makes
+                ? JdbcStores.connect(uri.text(), uri.redacted(), dialect, credentials, runtime)
+                : JdbcStores.connectExisting(uri.text(), uri.redacted(), dialect, credentials, runtime);
+    }
+
+    private static Dialect statements(StoreUri uri) {
         String rest = uri.rest();
         SqlDialect ours = dialect(rest);
         if (ours != null) {
-            return JdbcStores.connect(uri.text(), uri.redacted(), ours.statements(), credentials, runtime);
+            return ours.statements();
         }
         String subprotocol = rest.substring(0, Math.max(0, rest.indexOf(':'))).toLowerCase(Locale.ROOT);
         for (DialectProvider provider : ServiceLoader.load(DialectProvider.class)) {
             if (provider.subprotocols().contains(subprotocol)) {
-                return JdbcStores.connect(uri.text(), uri.redacted(), provider.dialect(), credentials, runtime);
+                return provider.dialect();
             }
         }
         throw refused(
@@ -113,7 +137,7 @@ public final class JdbcStoreProvider implements StoreProvider {
         return rest.startsWith("mysql:") ? SqlDialect.MYSQL : null;
     }
 
-    private static LockStore sqlite(StoreUri uri, String rest, LockRuntime runtime) {
+    private static LockStore sqlite(StoreUri uri, String rest, boolean makes, LockRuntime runtime) {
         int options = rest.indexOf('?');
         String path = options < 0 ? rest : rest.substring(0, options);
         Synchronous synchronous = Synchronous.NORMAL;
@@ -133,7 +157,7 @@ public final class JdbcStoreProvider implements StoreProvider {
             }
         }
         return SqliteStore.open(
-                path(uri, path), synchronous, FileSystems.real(), runtime, StoreSettings.RETENTION, create);
+                path(uri, path), synchronous, FileSystems.real(), runtime, StoreSettings.RETENTION, makes && create);
     }
 
     private static Path path(StoreUri uri, String text) {
