@@ -54,6 +54,7 @@ public final class Leasehold {
         private @Nullable String uri;
         private @Nullable Function<? super LockRuntime, ? extends LockStore> opener;
         private @Nullable CredentialsProvider credentials;
+        private boolean existing;
         private @Nullable LockOptions defaults;
         private String label = "";
         private final List<LockListener> listeners = new ArrayList<>();
@@ -78,6 +79,17 @@ public final class Leasehold {
          */
         public Builder credentials(CredentialsProvider credentials) {
             this.credentials = Objects.requireNonNull(credentials, "credentials");
+            return this;
+        }
+
+        /**
+         * Opens the store of {@link #store(String)} as it is, and creates no file, table, node or key: for clients that only look
+         * at locks or release them by force. A store that does not exist, in which therefore no lock was ever held, is refused
+         * with a {@link StoreUnavailableException}, also later, if the store has to be reopened. Redis writes nothing when it is
+         * opened: there, an unused server is a store without locks.
+         */
+        public Builder existing() {
+            this.existing = true;
             return this;
         }
 
@@ -185,7 +197,8 @@ public final class Leasehold {
         /**
          * Connects and verifies that the store answers.
          *
-         * @throws IllegalStateException if no store was set, or credentials were set for a store without a URI
+         * @throws IllegalStateException if no store was set, or credentials or {@link #existing} were set for a store without a
+         *     URI
          * @throws IllegalArgumentException if the URI is malformed, or contains credentials in addition to a provider;
          *     if no artefact on the class path supports its scheme; if the store accepts no credentials
          * @throws UnsafeStoreException if the store promises less than was required
@@ -271,7 +284,12 @@ public final class Leasehold {
             List<Guarantee> levels = List.copyOf(required);
             Function<? super LockRuntime, ? extends LockStore> own = opener;
             CredentialsProvider secret = credentials;
-            if (own != null && secret != null) {
+            boolean asItIs = existing;
+            if (own != null && asItIs) {
+                throw new IllegalStateException(
+                        "existing() needs a store that is set by its URI; a custom store is opened"
+                                + " by your own code");
+            } else if (own != null && secret != null) {
                 throw new IllegalStateException(
                         "credentials(…) needs a store that is set by its URI; pass the credentials"
                                 + " of a custom store where you create it");
@@ -281,7 +299,9 @@ public final class Leasehold {
                 throw new IllegalStateException("no store was set: call store(\"redis://…\") before connect()");
             }
             StoreUri parsed = StoreUri.parse(uri);
-            return world -> checked(levels, StoreLookup.open(parsed, secret, world));
+            return world -> checked(
+                    levels,
+                    asItIs ? StoreLookup.openExisting(parsed, secret, world) : StoreLookup.open(parsed, secret, world));
         }
 
         /** The default options fit the store: it must not refuse options that the caller did not set. */

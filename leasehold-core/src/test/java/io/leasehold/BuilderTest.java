@@ -171,6 +171,24 @@ final class BuilderTest {
     }
 
     @Test
+    void onlyAStoreWithAUriIsOpenedAsItIs() {
+        assertThatThrownBy(() -> Leasehold.builder().store(store()).existing().connect())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("existing()");
+        try (LockClient client = Leasehold.builder().store("memory:").existing().connect()) {
+            assertThat(client.admin().list("*", 9)).isEmpty();
+        }
+        assertThatThrownBy(() -> Leasehold.builder()
+                        .store("memory:")
+                        .credentials(() -> Credentials.ofPassword("x"))
+                        .existing()
+                        .connect())
+                .as("the provider gets the credentials")
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("credentials");
+    }
+
+    @Test
     void namesAsTextAreExactNames() {
         try (LockClient client = Leasehold.connect("memory:")) {
             LockAdmin admin = client.admin();

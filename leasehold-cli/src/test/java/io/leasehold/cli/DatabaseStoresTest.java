@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,6 +24,14 @@ class DatabaseStoresTest {
         try (EmbeddedPostgres server = TestServers.postgres(directory)) {
             StartedCli.Setup cli = new StartedCli.Setup(directory)
                     .with("LEASEHOLD_STORE", server.getJdbcUrl("postgres", "postgres") + "&password=pssst");
+            // Twice: the first look has not made what it missed.
+            for (String verb : List.of("ls", "who job", "release job --force")) {
+                StartedCli look = cli.run(verb.split(" "));
+                assertThat(look.exitCode()).as(look::err).isEqualTo(ExitCode.STORE_UNAVAILABLE.code());
+                assertThat(look.err())
+                        .contains("there is no store at jdbc:postgresql:", "no lock was ever acquired there")
+                        .doesNotContain("pssst");
+            }
             StartedCli done = cli.run("run", "job", "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN");
             assertThat(done.exitCode()).as(done::err).isZero();
             assertThat(Long.parseLong(done.out().strip())).isPositive();

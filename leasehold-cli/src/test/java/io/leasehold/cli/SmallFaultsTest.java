@@ -105,7 +105,20 @@ class SmallFaultsTest {
 
     /** A mistyped path must not create a second store in which every lock is free. */
     @ParameterizedTest
-    @ValueSource(strings = {"ls", "show job", "who job", "watch --count 1", "wait job", "leaks"})
+    @ValueSource(
+            strings = {
+                "ls",
+                "show job",
+                "who job",
+                "watch --count 1",
+                "wait job",
+                "leaks",
+                "release job --force",
+                "release job --force --yes",
+                "permits pool",
+                "permits pool --count 2",
+                "permits pool --release 0 --force --yes"
+            })
     void aLookMakesNoStore(String words) throws IOException {
         Path missing = directory.resolve("no/such/locks.db");
         Path empty = Files.createFile(directory.resolve("empty.db"));
@@ -119,6 +132,22 @@ class SmallFaultsTest {
         assertThat(directory.resolve("no")).doesNotExist();
         assertThat(empty).isEmptyFile();
         assertThat(directory.resolve("empty.db-wal")).doesNotExist();
+    }
+
+    @Test
+    void aLongLookMakesNoStoreAnew() throws IOException {
+        Leasehold.connect(store).close();
+        try (StartedCli watch = cli.start("watch", "--json", "--interval", "100ms")) {
+            Await.until(
+                    "the start of watch",
+                    () -> StartedCli.shell("ls '" + directory + "'").contains("locks.db-life-"));
+            for (String suffix : List.of("", "-wal", "-shm")) {
+                Files.deleteIfExists(directory.resolve("locks.db" + suffix));
+            }
+            Await.until(() -> "the report; " + watch.err(), () -> watch.out().contains("store-down"));
+            assertThat(watch.out()).contains("there is no store at " + directory);
+            assertThat(directory.resolve("locks.db")).doesNotExist();
+        }
     }
 
     @Test

@@ -27,6 +27,16 @@ public final class StoreLookup {
     }
 
     /**
+     * As {@link #open}, for a store that must exist: creates nothing there.
+     *
+     * @param credentials null if the URI names them, or there are none
+     * @throws IllegalArgumentException if no provider knows the scheme; the message names the missing artefact
+     */
+    public static LockStore openExisting(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+        return provider(uri).openExisting(uri, credentials, runtime);
+    }
+
+    /**
      * Returns the provider for the scheme.
      *
      * @throws IllegalArgumentException if no provider knows the scheme; the message names the missing artefact

@@ -44,4 +44,15 @@ public interface StoreProvider {
         return new IllegalArgumentException("store URI \"" + uri.redacted()
                 + "\": this store takes no credentials from a provider; remove the provider");
     }
+
+    /**
+     * As {@link #open(StoreUri, LockRuntime)}, for clients that look at locks: creates no file, table, node or key. The default
+     * opens the store: override it if opening may write.
+     *
+     * @param credentials null if the URI names them, or there are none
+     * @throws io.leasehold.StoreUnavailableException if there is no such store, or it cannot be reached
+     */
+    default LockStore openExisting(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+        return credentials == null ? open(uri, runtime) : open(uri, credentials, runtime);
+    }
 }

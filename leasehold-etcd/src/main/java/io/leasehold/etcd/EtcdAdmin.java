@@ -4,6 +4,7 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRuntime;
@@ -22,6 +23,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Administrative operations, and the check of a store before it is used. */
@@ -63,18 +65,49 @@ final class EtcdAdmin implements StoreAdmin {
 
     /** Connects, and checks that the tokens of all clients of this prefix have the same base. */
     void verify() {
-        TimeLimit.await(runtime, replies.orFail("connecting", LIMIT_NANOS, this::checkBase), "connecting to " + uri);
+        verify(this::checkBase);
+    }
+
+    /** As {@link #verify}, but writes nothing: if no key has the prefix, there is no store. */
+    void verifyExisting() {
+        verify(this::checkExisting);
+    }
+
+    private void verify(Supplier<CompletableFuture<Boolean>> check) {
+        TimeLimit.await(runtime, replies.orFail("connecting", LIMIT_NANOS, check), "connecting to " + uri);
     }
 
     private CompletableFuture<Boolean> checkBase() {
-        return etcd.get(keys.tokens()).thenCompose(found -> {
+        return compareBase()
+                .thenCompose(found -> found
+                        ? CompletableFuture.completedFuture(true)
+                        : etcd.putIfAbsent(keys.tokens(), Keys.bytes(base.text()))
+                                .thenCompose(
+                                        written -> written ? CompletableFuture.completedFuture(true) : checkBase()));
+    }
+
+    /** Compares the base if there is one; completes with whether there is. */
+    private CompletableFuture<Boolean> compareBase() {
+        return etcd.get(keys.tokens()).thenApply(found -> {
             if (found.isPresent()) {
                 base.compare(found.get().getValue().toString(StandardCharsets.UTF_8), "key", uri.prefix() + "@tokens");
-                return CompletableFuture.completedFuture(true);
             }
-            return etcd.putIfAbsent(keys.tokens(), Keys.bytes(base.text()))
-                    .thenCompose(written -> written ? CompletableFuture.completedFuture(true) : checkBase());
+            return found.isPresent();
         });
+    }
+
+    /** Other programs may keep locks below the prefix, which write no base. */
+    private CompletableFuture<Boolean> checkExisting() {
+        return compareBase()
+                .thenCompose(found -> found
+                        ? CompletableFuture.completedFuture(true)
+                        : etcd.keysUntil(keys.all(), keys.endOfAll(), 1).thenApply(locks -> {
+                            if (locks.isEmpty()) {
+                                throw new StoreUnavailableException(
+                                        "there is no store at " + uri + ": no lock was ever acquired there", null);
+                            }
+                            return true;
+                        }));
     }
 
     // ---- looking

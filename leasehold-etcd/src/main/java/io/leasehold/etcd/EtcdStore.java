@@ -130,6 +130,11 @@ final class EtcdStore implements LockStore {
         admin.verify();
     }
 
+    /** As {@link #verify}, but writes nothing, and refuses a prefix that no key has. */
+    void verifyExisting() {
+        admin.verifyExisting();
+    }
+
     @Override
     public void close() {
         try {

@@ -7,6 +7,7 @@ import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.PermitsByLocks;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,17 +37,29 @@ public final class EtcdStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
-        return verified(new EtcdStore(EtcdUri.parse(uri), runtime), runtime);
+        return verified(made(uri, null, runtime), EtcdStore::verify, runtime);
     }
 
     @Override
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
-        return verified(new EtcdStore(EtcdUri.parse(uri).withoutLogin(), credentials, runtime), runtime);
+        return verified(made(uri, credentials, runtime), EtcdStore::verify, runtime);
     }
 
-    private static LockStore verified(EtcdStore store, LockRuntime runtime) {
+    @Override
+    public LockStore openExisting(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+        return verified(made(uri, credentials, runtime), EtcdStore::verifyExisting, runtime);
+    }
+
+    private static EtcdStore made(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+        EtcdUri cluster = EtcdUri.parse(uri);
+        return credentials == null
+                ? new EtcdStore(cluster, runtime)
+                : new EtcdStore(cluster.withoutLogin(), credentials, runtime);
+    }
+
+    private static LockStore verified(EtcdStore store, Consumer<EtcdStore> check, LockRuntime runtime) {
         try {
-            store.verify();
+            check.accept(store);
             return new PermitsByLocks(store, runtime);
         } catch (RuntimeException | Error e) {
             store.close();

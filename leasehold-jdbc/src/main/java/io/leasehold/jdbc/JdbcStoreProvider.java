@@ -60,20 +60,36 @@ public final class JdbcStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
-        return opened(uri, null, runtime);
+        return opened(uri, null, true, runtime);
     }
 
     @Override
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
-        return opened(uri, credentials, runtime);
+        return opened(uri, credentials, true, runtime);
     }
 
-    private static LockStore opened(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+    @Override
+    public LockStore openExisting(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+        return opened(uri, credentials, false, runtime);
+    }
+
+    private static LockStore opened(
+            StoreUri uri, @Nullable CredentialsProvider credentials, boolean makes, LockRuntime runtime) {
         LockFile file = file(uri, credentials);
-        return file == null
-                ? JdbcStores.connect(uri.text(), uri.redacted(), statements(uri), credentials, runtime)
-                : SqliteStore.open(
-                        file.path, file.synchronous, FileSystems.real(), runtime, StoreSettings.RETENTION, file.create);
+        if (file == null) {
+            return connect(uri, credentials, makes, runtime);
+        }
+        boolean create = makes && file.create;
+        return SqliteStore.open(
+                file.path, file.synchronous, FileSystems.real(), runtime, StoreSettings.RETENTION, create);
+    }
+
+    private static LockStore connect(
+            StoreUri uri, @Nullable CredentialsProvider credentials, boolean makes, LockRuntime runtime) {
+        Dialect dialect = statements(uri);
+        return makes
+                ? JdbcStores.connect(uri.text(), uri.redacted(), dialect, credentials, runtime)
+                : JdbcStores.connectExisting(uri.text(), uri.redacted(), dialect, credentials, runtime);
     }
 
     /** The file of SQLite that the URI names, or null if it names a database with a server or of H2. */

@@ -88,7 +88,7 @@ public final class JdbcStores {
         Objects.requireNonNull(dialect, "dialect");
         Objects.requireNonNull(runtime, "runtime");
         String where = dialect.database() + " data source";
-        Tables tables = new Tables(discreet(dataSource::getConnection), dialect, where, null, true, runtime);
+        Tables tables = new Tables(discreet(dataSource::getConnection), dialect, where, null, true, true, runtime);
         try {
             KeptConnection connection =
                     KeptConnection.borrowed(new ServerOpener(runtime, tables), patience(dialect), runtime);
@@ -126,6 +126,17 @@ public final class JdbcStores {
         return connect(url, redacted, dialect, credentials, runtime, StoreSettings.RETENTION);
     }
 
+    /** As {@link #connect}, but creates neither a database nor tables: if they are missing, there is no store. */
+    static LockStore connectExisting(
+            String url,
+            String redacted,
+            Dialect dialect,
+            @Nullable CredentialsProvider credentials,
+            LockRuntime runtime) {
+        String asItIs = ExistingDatabase.url(url);
+        return connect(asItIs, redacted, dialect, credentials, runtime, StoreSettings.RETENTION, false);
+    }
+
     /** As the other overload, with a retention: rows that were not used for this time are deleted. */
     static LockStore connect(
             String url,
@@ -134,15 +145,29 @@ public final class JdbcStores {
             @Nullable CredentialsProvider credentials,
             LockRuntime runtime,
             Duration retention) {
+        return connect(url, redacted, dialect, credentials, runtime, retention, true);
+    }
+
+    private static LockStore connect(
+            String url,
+            String redacted,
+            Dialect dialect,
+            @Nullable CredentialsProvider credentials,
+            LockRuntime runtime,
+            Duration retention,
+            boolean makes) {
         refuseWithoutDriver(dialect, url, redacted);
         CredentialsDesk desk = credentials == null ? null : new CredentialsDesk(credentials, redacted, runtime);
         StoreSettings.Spare opener = discreet(() -> DriverManager.getConnection(url, properties(dialect, url, desk)));
         Tables tables =
-                new Tables(opener, dialect, redacted, dialect.connecting().begin(), desk != null, runtime);
+                new Tables(opener, dialect, redacted, dialect.connecting().begin(), desk != null, makes, runtime);
         try {
             KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), patience(dialect));
             return connection.orClose(() -> tables.start(connection, redacted, url, retention));
         } catch (SQLException e) {
+            if (!makes && ExistingDatabase.isMissing(e)) {
+                throw tables.schema.missing(e);
+            }
             throw refusal(dialect, redacted, e);
         }
     }
@@ -210,11 +235,12 @@ public final class JdbcStores {
                 String where,
                 @Nullable String begin,
                 boolean loginMayChange,
+                boolean makes,
                 LockRuntime runtime) {
             this.connections = connections;
             this.dialect = dialect;
             this.clock = clock(dialect, runtime);
-            this.schema = new SchemaCheck(dialect, runtime, clock.kind(), where);
+            this.schema = new SchemaCheck(dialect, runtime, clock.kind(), where, makes);
             this.where = where;
             this.begin = begin;
             this.loginMayChange = loginMayChange;

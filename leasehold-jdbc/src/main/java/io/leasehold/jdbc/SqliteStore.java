@@ -107,11 +107,8 @@ public final class SqliteStore {
         String description = "sqlite:" + file;
         Dialect dialect = SqliteDialect.dialect(synchronous == Synchronous.FULL);
         MachineClock clock = new MachineClock(runtime, BootOrigin.find(runtime));
-        SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "lock file " + file);
+        SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "lock file " + file, create);
         SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, clock.origin(), runtime);
-        if (!create) {
-            opener.requireExisting();
-        }
         try {
             KeptConnection connection = KeptConnection.toFile(opener);
             return connection.orClose(() -> LeaseTableStore.start(

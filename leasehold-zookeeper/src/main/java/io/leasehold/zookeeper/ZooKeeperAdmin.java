@@ -2,6 +2,7 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRuntime;
@@ -18,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
@@ -65,9 +67,18 @@ final class ZooKeeperAdmin implements StoreAdmin {
 
     /** Connects, and checks that the tokens of all clients of this chroot have the same base. */
     void verify(Runnable whenSilent) {
+        verify(whenSilent, this::checkBase);
+    }
+
+    /** As {@link #verify}, but writes nothing: if the chroot does not exist, there is no store. */
+    void verifyExisting(Runnable whenSilent) {
+        verify(whenSilent, this::checkExisting);
+    }
+
+    private void verify(Runnable whenSilent, Function<Session, CompletableFuture<Boolean>> check) {
         String what = "connecting to " + uri;
         CompletableFuture<Boolean> verified =
-                replies.orFail("connecting", LIMIT_NANOS, () -> session().thenCompose(this::checkBase));
+                replies.orFail("connecting", LIMIT_NANOS, () -> session().thenCompose(check));
         CompletableFuture<Boolean> silent = new CompletableFuture<>();
         LockRuntime.Timer silence = runtime.schedule(SILENT_NANOS, () -> silent.complete(true));
         try {
@@ -82,14 +93,40 @@ final class ZooKeeperAdmin implements StoreAdmin {
     }
 
     private CompletableFuture<Boolean> checkBase(Session session) {
-        String path = uri.chroot() + "/" + Znodes.TOKENS;
-        return session.read(path, false)
-                .thenApply(node -> {
-                    base.compare(new String(node.data(), StandardCharsets.UTF_8), "node", path);
-                    return true;
-                })
-                .exceptionallyCompose(error ->
-                        Failures.isMissing(error) ? writeBase(session, path) : CompletableFuture.failedFuture(error));
+        return compareBase(session)
+                .exceptionallyCompose(error -> Failures.isMissing(error)
+                        ? writeBase(session, tokensPath())
+                        : CompletableFuture.failedFuture(error));
+    }
+
+    private CompletableFuture<Boolean> compareBase(Session session) {
+        String path = tokensPath();
+        return session.read(path, false).thenApply(node -> {
+            base.compare(new String(node.data(), StandardCharsets.UTF_8), "node", path);
+            return true;
+        });
+    }
+
+    private String tokensPath() {
+        return uri.chroot() + "/" + Znodes.TOKENS;
+    }
+
+    /** Other programs may keep locks in the chroot, which write no base. */
+    private CompletableFuture<Boolean> checkExisting(Session session) {
+        return compareBase(session)
+                .exceptionallyCompose(error -> Failures.isMissing(error)
+                        // The member may lag behind the leader; after this it does not.
+                        ? session.latestChildren(uri.chroot())
+                                .thenCompose(nodes -> nodes.contains(Znodes.TOKENS)
+                                        ? compareBase(session)
+                                        : CompletableFuture.completedFuture(true))
+                        : CompletableFuture.failedFuture(error))
+                .exceptionallyCompose(
+                        error -> CompletableFuture.failedFuture(Failures.isMissing(error) ? noStore() : error));
+    }
+
+    private StoreUnavailableException noStore() {
+        return new StoreUnavailableException("there is no store at " + uri + ": no lock was ever acquired there", null);
     }
 
     private CompletableFuture<Boolean> writeBase(Session session, String path) {

@@ -151,6 +151,11 @@ final class ZooKeeperStore implements LockStore {
         admin.verify(whenSilent);
     }
 
+    /** As {@link #verify}, but writes nothing, and refuses a chroot that does not exist. */
+    void verifyExisting(Runnable whenSilent) {
+        admin.verifyExisting(whenSilent);
+    }
+
     @Override
     public String description() {
         return uri.toString();

@@ -7,6 +7,7 @@ import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.PermitsByLocks;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,12 +37,24 @@ public final class ZooKeeperStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
+        return opened(uri, runtime, ZooKeeperStore::verify);
+    }
+
+    @Override
+    public LockStore openExisting(StoreUri uri, @Nullable CredentialsProvider credentials, LockRuntime runtime) {
+        // The ensemble takes no credentials from a provider: that method has the refusal.
+        return credentials == null
+                ? opened(uri, runtime, ZooKeeperStore::verifyExisting)
+                : open(uri, credentials, runtime);
+    }
+
+    private static LockStore opened(StoreUri uri, LockRuntime runtime, BiConsumer<ZooKeeperStore, Runnable> check) {
         ZooKeeperUri ensemble = ZooKeeperUri.parse(uri);
         Driver driver = new Driver(ensemble);
         ZooKeeperStore store = new ZooKeeperStore(ensemble, runtime, driver);
         try {
             driver.requireFiles();
-            store.verify(driver::requireTls);
+            check.accept(store, driver::requireTls);
             return new PermitsByLocks(store, runtime);
         } catch (RuntimeException | Error e) {
             store.close();

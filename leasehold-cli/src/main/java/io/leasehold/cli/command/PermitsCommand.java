@@ -79,9 +79,10 @@ public final class PermitsCommand implements Callable<Integer> {
             throw usage("--holder and --force need --release SLOT");
         }
         LockName permits = LockName.exactly(name).asPermits();
-        boolean changes = count != null || release != null;
+        // A count may be set before the first client uses the store.
+        boolean mayMake = count != null && yes;
         try (LockClient locks =
-                changes ? StoreAccess.open(invocation, store) : StoreAccess.openExisting(invocation, store)) {
+                mayMake ? StoreAccess.open(invocation, store) : StoreAccess.openExisting(invocation, store)) {
             PermitsStatus before = locks.admin().permits(permits).orElse(null);
             if (count != null) {
                 return told(before, changed(locks, permits, before, count));

@@ -80,7 +80,8 @@ public final class ReleaseCommand implements Callable<Integer> {
                     spec.commandLine(), "name the holder: either --holder ID (see leasehold who), or --force");
         }
         LockName lock = LockName.exactly(name);
-        try (LockClient locks = StoreAccess.open(invocation, store)) {
+        // Even with --yes: where no store is, there is nothing to release.
+        try (LockClient locks = StoreAccess.openExisting(invocation, store)) {
             Holder before = holder(locks.admin(), lock);
             Outcome outcome = release(locks.admin(), lock, before);
             if (outcome == Outcome.RELEASED && before != null) {

@@ -10,7 +10,6 @@ import io.leasehold.cli.output.Terminal;
 import io.leasehold.jedis.JedisStore;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
-import java.util.Locale;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -34,17 +33,18 @@ final class StoreAccess {
         return client(invocation, uri).connect();
     }
 
-    /** As {@link #open}, for a command that only reads: a missing file is not created. */
+    /** As {@link #open}, for a command that only reads: creates nothing, and refuses a store that does not exist. */
     static LockClient openExisting(Invocation invocation, StoreOption store) {
         String uri = store.uri(invocation.environment());
         invocation.terminal().hide(StoreOption.secrets(uri));
-        return client(invocation, existing(uri)).connect();
+        Leasehold.Builder client = client(invocation, uri);
+        // Jedis is a custom store, and writes nothing when it opens.
+        return (usesJedis(uri) ? client : client.existing()).connect();
     }
 
-    private static String existing(String uri) {
-        String scheme = uri.toLowerCase(Locale.ROOT);
-        boolean file = scheme.startsWith("sqlite:") || scheme.startsWith("jdbc:sqlite:");
-        return file ? uri + (uri.indexOf('?') < 0 ? "?" : "&") + "create=false" : uri;
+    private static boolean usesJedis(String uri) {
+        return OVER_JEDIS.matcher(uri).lookingAt()
+                && !NEEDS_LETTUCE.matcher(uri).find();
     }
 
     /**
@@ -68,7 +68,7 @@ final class StoreAccess {
      * masters than Jedis connects to at a time.
      */
     private static Leasehold.Builder at(String uri, @Nullable CredentialsProvider credentials) {
-        if (OVER_JEDIS.matcher(uri).lookingAt() && !NEEDS_LETTUCE.matcher(uri).find()) {
+        if (usesJedis(uri)) {
             JedisStore redis = JedisStore.at(uri);
             return Leasehold.builder().store((credentials == null ? redis : redis.credentials(credentials))::open);
         }

@@ -25,22 +25,40 @@ final class LockFile {
 
     private final Path path;
     private final FileSystems fileSystems;
+    private final boolean makes;
 
     LockFile(Path path, FileSystems fileSystems) {
+        this(path, fileSystems, true);
+    }
+
+    /**
+     * A file.
+     *
+     * @param makes whether to create it; otherwise, a missing file is refused
+     */
+    LockFile(Path path, FileSystems fileSystems, boolean makes) {
         this.path = path;
         this.fileSystems = fileSystems;
+        this.makes = makes;
     }
 
     /** Requires that the file exists, is local, and is readable and writable. */
     void prepare() {
+        if (!makes) {
+            requireExisting();
+        }
         Path directory = path.getParent();
         if (directory == null || Files.isDirectory(path)) {
             throw unavailable("is a directory; use a file in it", null);
         }
         try {
-            makeDirectories(directory);
+            if (makes) {
+                makeDirectories(directory);
+            }
             refuseFileSystem(directory);
-            makeFile();
+            if (makes) {
+                makeFile();
+            }
         } catch (AccessDeniedException e) {
             throw access(
                     "cannot be created: this user has no permission for " + e.getFile()
@@ -68,7 +86,7 @@ final class LockFile {
     }
 
     /** Refuses a file that does not exist, or was created and never used. Does not open it. */
-    void requireExisting() {
+    private void requireExisting() {
         try {
             if (Files.size(path) > 0) {
                 return;
@@ -80,7 +98,13 @@ final class LockFile {
         } catch (IOException e) {
             throw unavailable("cannot be looked at: " + e.getMessage(), e);
         }
-        throw new StoreUnavailableException("there is no store at " + path + ": no lock was ever acquired there", null);
+        throw missing();
+    }
+
+    /** The refusal of a file that does not exist, or was never used. */
+    StoreUnavailableException missing() {
+        return new StoreUnavailableException(
+                "there is no store at " + path + ": no lock was ever acquired there", null);
     }
 
     private void makeDirectories(Path directory) throws IOException {

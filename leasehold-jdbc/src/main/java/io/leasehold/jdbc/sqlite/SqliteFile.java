@@ -1,6 +1,5 @@
 package io.leasehold.jdbc.sqlite;
 
-import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.SqlTrouble;
@@ -58,6 +57,7 @@ public final class SqliteFile implements KeptConnection.Opener {
      * A file.
      *
      * @param path absolute
+     * @param schema decides whether a missing file is created
      * @param origin the zero of this process's times: names the boot of the machine
      */
     public SqliteFile(
@@ -70,25 +70,22 @@ public final class SqliteFile implements KeptConnection.Opener {
             LockRuntime runtime) {
         this.path = path;
         this.synchronous = synchronous;
-        this.lockFile = new LockFile(path, fileSystems);
+        this.lockFile = new LockFile(path, fileSystems, schema.makes());
         this.dialect = dialect;
         this.schema = schema;
         this.origin = origin;
         this.runtime = runtime;
     }
 
-    /**
-     * Requires that the file exists.
-     *
-     * @throws StoreUnavailableException if it does not exist, or has never been used
-     */
-    public void requireExisting() {
-        lockFile.requireExisting();
-    }
-
     /** Begins the life to which this store's holds are bound; the file must have been opened. */
     public Lives beginLife() {
         return LifeFile.begin(path, runtime);
+    }
+
+    /** A client that only looks never writes, so it would read a deleted file without end. */
+    @Override
+    public boolean leadsToStoreForReads() {
+        return schema.makes() || leadsToStore();
     }
 
     @Override
@@ -172,6 +169,8 @@ public final class SqliteFile implements KeptConnection.Opener {
                     "lock file " + path + " is an SQLite database of another application (application id " + application
                             + "); use a file for locks only",
                     null);
+        } else if (isEmpty && !schema.makes()) {
+            throw lockFile.missing();
         }
     }
 
@@ -194,6 +193,9 @@ public final class SqliteFile implements KeptConnection.Opener {
             if (found != null) {
                 return found;
             }
+        }
+        if (!schema.makes()) {
+            throw lockFile.missing();
         }
         statement.execute("BEGIN IMMEDIATE");
         try {

@@ -58,12 +58,7 @@ final class ClientTable {
                 return false;
             }
             if (dialect.troubles().apply(e) == SqlTrouble.ACCESS) {
-                LOG.warn(
-                        "{}: this user may neither read nor create the table leasehold_client: operators see the ids of"
-                                + " holders, and nothing else about them, and where others have the table, `leasehold leaks`"
-                                + " takes this client for gone. It needs SELECT, INSERT, UPDATE and DELETE on it ({})",
-                        store,
-                        e.getMessage());
+                warnOfRight(store, e);
             } else {
                 LOG.info(
                         "{} has no table leasehold_client, nor can it be created: operators see the ids of holders, and"
@@ -72,6 +67,33 @@ final class ClientTable {
             }
             return false;
         }
+    }
+
+    /**
+     * Whether the table exists and may be read.
+     *
+     * @param quietly whether the log already has that it must not be read
+     */
+    static boolean find(Connection connection, Dialect dialect, String store, boolean quietly) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.executeQuery(dialect.clients().find()).close();
+            return true;
+        } catch (SQLException e) {
+            throwIfItPasses(e, dialect);
+            if (!quietly && dialect.troubles().apply(e) == SqlTrouble.ACCESS) {
+                warnOfRight(store, e);
+            }
+            return false;
+        }
+    }
+
+    private static void warnOfRight(String store, SQLException e) {
+        LOG.warn(
+                "{}: this user may neither read nor create the table leasehold_client: operators see the ids of"
+                        + " holders, and nothing else about them, and where others have the table, `leasehold leaks`"
+                        + " takes this client for gone. It needs SELECT, INSERT, UPDATE and DELETE on it ({})",
+                store,
+                e.getMessage());
     }
 
     private static void throwIfItPasses(SQLException e, Dialect dialect) throws SQLException {

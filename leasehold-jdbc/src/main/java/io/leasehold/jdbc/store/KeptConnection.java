@@ -53,6 +53,11 @@ public final class KeptConnection {
         /** Whether the connection that was opened last leads to the same place as a new one would. */
         boolean leadsToStore();
 
+        /** As {@link #leadsToStore}, before a read; true if reads need not know. */
+        default boolean leadsToStoreForReads() {
+            return true;
+        }
+
         /** No further connections are needed. */
         default void close() {}
     }
@@ -195,6 +200,11 @@ public final class KeptConnection {
     /** Whether the connection leads to the right store; asked inside a writing transaction. */
     boolean leadsToStore() {
         return opener.leadsToStore();
+    }
+
+    /** Whether a read may use the connection. */
+    boolean leadsToStoreForReads() {
+        return opener.leadsToStoreForReads();
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.leasehold.jdbc.store;
 
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.SqlTrouble;
@@ -20,6 +21,7 @@ public final class SchemaCheck {
     private final LockRuntime runtime;
     private final String clockKind;
     private final String store;
+    private final boolean makes;
     private volatile boolean keepsClients;
     private volatile boolean missesClients;
 
@@ -30,10 +32,25 @@ public final class SchemaCheck {
      * @param store the store, for messages
      */
     public SchemaCheck(Dialect dialect, LockRuntime runtime, String clockKind, String store) {
+        this(dialect, runtime, clockKind, store, true);
+    }
+
+    /**
+     * Creates a check.
+     *
+     * @param makes whether to create missing tables; otherwise, a store without them is refused
+     */
+    public SchemaCheck(Dialect dialect, LockRuntime runtime, String clockKind, String store, boolean makes) {
         this.dialect = dialect;
         this.runtime = runtime;
         this.clockKind = clockKind;
         this.store = store;
+        this.makes = makes;
+    }
+
+    /** Whether it creates missing tables. */
+    public boolean makes() {
+        return makes;
     }
 
     /**
@@ -72,17 +89,30 @@ public final class SchemaCheck {
      *
      * @return the life of the store
      * @throws UnsafeStoreException if the tables have another version or use another kind of clock
+     * @throws StoreUnavailableException if they are missing and must not be created
      */
     public Incarnation findOrMake(Connection connection) throws SQLException {
         try {
             Incarnation found = read(connection);
+            if (found == null && !makes) {
+                throw missing(null);
+            }
             return found != null ? found : describe(connection);
         } catch (SQLException e) {
             if (dialect.troubles().apply(e) != SqlTrouble.DAMAGED) {
                 throw e;
+            } else if (!makes) {
+                throw missing(e);
             }
             return prepare(connection);
         }
+    }
+
+    /** The refusal of a store without tables, which must not be created. */
+    public StoreUnavailableException missing(@Nullable SQLException e) {
+        String said = e == null ? "" : " (" + SqlTrouble.firstLine(e) + ")";
+        return new StoreUnavailableException(
+                "there is no store at " + store + ": no lock was ever acquired there" + said, e);
     }
 
     /**
@@ -107,7 +137,9 @@ public final class SchemaCheck {
 
     /** Finds the table of clients, or creates it if that is allowed. */
     public void findOrMakeClients(Connection connection) throws SQLException {
-        keepsClients = ClientTable.findOrMake(connection, dialect, store, missesClients);
+        keepsClients = makes
+                ? ClientTable.findOrMake(connection, dialect, store, missesClients)
+                : ClientTable.find(connection, dialect, store, missesClients);
         missesClients = !keepsClients;
     }
 

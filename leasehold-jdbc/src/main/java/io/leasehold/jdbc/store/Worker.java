@@ -265,6 +265,9 @@ final class Worker implements Runnable {
         }
 
         private Try read(LeaseTable table) throws SQLException {
+            if (!connections.leadsToStoreForReads()) {
+                return Try.MOVED;
+            }
             return succeeded(task.run(table));
         }
 
