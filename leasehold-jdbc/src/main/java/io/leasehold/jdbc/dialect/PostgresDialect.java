@@ -26,7 +26,8 @@ public final class PostgresDialect {
 
     /**
      * See {@code QuickAnswer}. The time is the start of the statement: earlier than the lock on the row, which is safe.
-     * The limit on the wait for the row takes effect with the insertion of the row, and ends with the statement. The
+     * The limit on the wait for the row takes effect with the insertion of the row, and ends with the statement; a wait
+     * for a locked table comes before it and has no limit, so the worker avoids this statement meanwhile. The
      * holder is read under a row lock, which this transaction already has. Otherwise the query would return the row as
      * it was before the wait, perhaps with a waiter that is no longer noted.
      */

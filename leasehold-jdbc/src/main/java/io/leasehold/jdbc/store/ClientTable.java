@@ -41,7 +41,7 @@ final class ClientTable {
             throws SQLException {
         try (Statement statement = connection.createStatement()) {
             try {
-                statement.executeQuery(dialect.clients().find()).close();
+                BriefWait.run(connection, dialect, () -> isFound(statement, dialect));
             } catch (SQLException e) {
                 throwIfItPasses(e, dialect);
                 if (dialect.troubles().apply(e) == SqlTrouble.ACCESS) {
@@ -72,6 +72,11 @@ final class ClientTable {
             }
             return false;
         }
+    }
+
+    private static boolean isFound(Statement statement, Dialect dialect) throws SQLException {
+        statement.executeQuery(dialect.clients().find()).close();
+        return true;
     }
 
     private static void throwIfItPasses(SQLException e, Dialect dialect) throws SQLException {

@@ -55,6 +55,13 @@ final class Worker implements Runnable {
     private final String store;
     private final Runnable reachableAgain;
     private boolean unreachable;
+    /**
+     * Whether a single statement found the database silent. It takes its table locks before its limit takes effect, so
+     * it may have waited for a table, and its server process still does. No further one starts before a transaction has
+     * written a row.
+     */
+    private boolean quickWasSilent;
+
     private volatile @Nullable Waiting waiting;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
@@ -224,6 +231,8 @@ final class Worker implements Runnable {
         /** Whether the connection may be used again. */
         private boolean fit;
 
+        private long quickSinceNanos;
+
         /**
          * Creates an attempt.
          *
@@ -269,7 +278,7 @@ final class Worker implements Runnable {
         }
 
         private Try write(LeaseTable table) throws SQLException {
-            if (task.hasQuickWork()) {
+            if (task.hasQuickWork() && !quickWasSilent) {
                 Try quick = writeQuickly(table);
                 if (quick == Try.ENDED) {
                     return quick;
@@ -301,6 +310,7 @@ final class Worker implements Runnable {
             }
             committing = true;
             table.commit();
+            quickWasSilent &= table.highestFence() == 0;
             if (result == null) {
                 fit = true;
                 return Try.AGAIN;
@@ -322,6 +332,7 @@ final class Worker implements Runnable {
             }
             committing = true;
             repeatable = true;
+            quickSinceNanos = runtime.nanoTime();
             R result = task.runQuickly(table, waitNanos());
             if (result != null) {
                 return succeeded(result);
@@ -366,6 +377,9 @@ final class Worker implements Runnable {
                 return Try.ENDED;
             }
             unreachable |= trouble == SqlTrouble.UNREACHABLE;
+            quickWasSilent |= repeatable
+                    && trouble == SqlTrouble.UNREACHABLE
+                    && runtime.nanoTime() - quickSinceNanos > MAX_WAIT_NANOS;
             fit = trouble != SqlTrouble.UNREACHABLE
                     && trouble != SqlTrouble.DAMAGED
                     && trouble != SqlTrouble.READ_ONLY
