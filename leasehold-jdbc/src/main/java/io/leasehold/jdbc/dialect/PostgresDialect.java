@@ -52,9 +52,9 @@ public final class PostgresDialect {
             WHERE (row.owner IS NULL OR row.expires_at <= excluded.freed_at)
                 AND (row.waiter IS NULL OR row.waiter = excluded.owner)
                 AND row.fence + 1 + excluded.fence - excluded.token < 9007199254740991
-            RETURNING row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter),
+            RETURNING row.owner, row.holder, row.expires_at, row.ttl, row.token, row.fence, row.waiter),
         seen AS MATERIALIZED (
-            SELECT row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter
+            SELECT row.owner, row.holder, row.expires_at, row.ttl, row.token, row.fence, row.waiter
             FROM leasehold_lock row
             WHERE row.name = (SELECT name FROM asked) AND NOT EXISTS (SELECT 1 FROM granted)
             FOR NO KEY UPDATE OF row)
