@@ -91,8 +91,7 @@ public final class JdbcStores {
         Objects.requireNonNull(dialect, "dialect");
         Objects.requireNonNull(runtime, "runtime");
         String where = dialect.database() + " data source";
-        Tables tables =
-                new Tables(discreet(dataSource::getConnection), MAX_DEAD, dialect, where, null, true, runtime);
+        Tables tables = new Tables(available(dataSource, where), MAX_DEAD, dialect, where, null, true, runtime);
         try {
             KeptConnection connection =
                     KeptConnection.borrowed(new ServerOpener(runtime, tables), patience(dialect), runtime);
@@ -180,6 +179,20 @@ public final class JdbcStores {
             properties.setProperty("password", String.valueOf(login.password()));
         }
         return properties;
+    }
+
+    /** The connections of the data source, which may fail in undeclared ways: it may fetch credentials, for example. */
+    private static StoreSettings.Spare available(DataSource dataSource, String where) {
+        StoreSettings.Spare connections = discreet(dataSource::getConnection);
+        return () -> {
+            try {
+                return connections.open();
+            } catch (LockStoreException e) {
+                throw e;
+            } catch (RuntimeException e) {
+                throw new StoreUnavailableException(where + " gave no connection (" + e + ")", e);
+            }
+        };
     }
 
     private static StoreSettings.Spare discreet(StoreSettings.Spare connections) {

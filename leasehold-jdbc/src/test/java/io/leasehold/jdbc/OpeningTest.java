@@ -287,6 +287,22 @@ class OpeningTest {
         assertThat(opened).isEqualTo(1);
     }
 
+    /** For example a wrapper that fetches credentials. */
+    @Test
+    void aDataSourceThatThrowsWhateverItLikesIsUnavailable() {
+        IllegalStateException noCredentials = new IllegalStateException("no credentials");
+        SimpleDataSource source = new SimpleDataSource(() -> {
+            throw noCredentials;
+        });
+        assertThatThrownBy(() -> JdbcStores.over(source, SqlDialect.H2, runtime))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContainingAll("H2 data source", "gave no connection", "no credentials")
+                .hasCause(noCredentials);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> JdbcStores.over(new SimpleDataSource(this::connect), SqlDialect.POSTGRESQL, runtime))
+                .withMessageContaining("is a database of H2");
+    }
+
     @Test
     void aFileLeadsToAStoreUnlessItsPathWouldBeTakenForOptions(@TempDir Path directory) {
         try (LockStore store = SqliteStore.at(directory.resolve("locks.db")).apply(runtime)) {

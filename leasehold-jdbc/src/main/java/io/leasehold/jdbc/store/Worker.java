@@ -256,12 +256,15 @@ final class Worker implements Runnable {
                 return failed(table, e, mayBeOutdated);
             } catch (LockStoreException e) {
                 Failure failure = SqlFailures.of(e);
+                unreachable |= table == null && failure.kind() == FailureKind.NO_EFFECT;
                 fit = table != null && rolledBack(table);
                 task.fail(failure.kind(), failure.error());
                 return Try.ENDED;
             } catch (RuntimeException | Error e) {
-                // The connection may return to a pool, together with an open transaction and its row locks.
-                if (table != null) {
+                if (table == null && e instanceof RuntimeException) {
+                    return gaveNoConnection(e);
+                } else if (table != null) {
+                    // The connection may return to a pool, together with an open transaction and its row locks.
                     rolledBack(table);
                 }
                 throw e;
@@ -271,6 +274,14 @@ final class Worker implements Runnable {
                     connections.putBack(table, !fit);
                 }
             }
+        }
+
+        /** Fails the task, which was not begun, for what a data source or a driver threw undeclared. */
+        private Try gaveNoConnection(Throwable e) {
+            unreachable = true;
+            String what = task.what() + " at " + store + ": no connection to the database could be opened (" + e + ")";
+            task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(what, e));
+            return Try.ENDED;
         }
 
         private Try read(LeaseTable table) throws SQLException {
