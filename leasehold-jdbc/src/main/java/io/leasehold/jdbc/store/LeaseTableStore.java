@@ -133,8 +133,10 @@ public final class LeaseTableStore implements LockStore {
         }
     }
 
-    private void submitEcho(String payload) {
-        queue.submit(Task.reading("a test of notifications", done(table -> table.tell(payload))));
+    private CompletableFuture<Boolean> submitEcho(String payload) {
+        Task<Boolean> echo = Task.reading("a test of notifications", done(table -> table.tell(payload)));
+        queue.submit(echo);
+        return echo.future();
     }
 
     private void submitPrune() {
