@@ -31,6 +31,11 @@ public final class ServerOpener implements KeptConnection.Opener {
 
     private static final long HOPELESS_NANOS = 30_000_000_000L;
 
+    /** With so many tries that have not ended, hopeless or not, further ones become rare: each keeps a thread. */
+    private static final int MANY_TRIES = 10;
+
+    private static final long RARE_NANOS = 600_000_000_000L;
+
     /** A connection that is not requested within this time is returned. */
     private static final long KEPT_NANOS = 3_000_000_000L;
 
@@ -101,7 +106,8 @@ public final class ServerOpener implements KeptConnection.Opener {
     private boolean mayTry(long withinNanos) {
         long nowNanos = runtime.nanoTime();
         boolean allAreLate = underWay.stream().allMatch(one -> nowNanos - one.beganAtNanos >= withinNanos);
-        return allAreLate && hopeful(nowNanos) < MAX_TRIES;
+        boolean allAreOld = underWay.stream().allMatch(one -> nowNanos - one.beganAtNanos >= RARE_NANOS);
+        return allAreLate && hopeful(nowNanos) < MAX_TRIES && (underWay.size() < MANY_TRIES || allAreOld);
     }
 
     /** The number of running tries that are not so old that they may never end. */

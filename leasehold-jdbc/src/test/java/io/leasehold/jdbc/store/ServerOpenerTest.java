@@ -133,6 +133,20 @@ class ServerOpenerTest {
         assertThat(tries).as("one that is late gets company").isEqualTo(3);
     }
 
+    /** A pool that waits endlessly: each thread in it is blocked. */
+    @Test
+    void triesThatNeverEndBecomeRareButDoNotStop() {
+        openingTakesNanos = Duration.ofDays(2).toNanos();
+        for (int second = 0; second < 3_600; second++) {
+            asks(opener, SHORT, Duration.ofSeconds(1));
+        }
+        assertThat(tries).as("in an hour").isBetween(13, 16);
+        for (int second = 0; second < 3_600; second++) {
+            asks(opener, SHORT, Duration.ofSeconds(1));
+        }
+        assertThat(tries).as("in two hours").isBetween(19, 22);
+    }
+
     @Test
     void nobodyIsLockedOutAndNoTimerStays() throws Exception {
         assertThat(asks(opener, LONG, Duration.ofMillis(1))).isInstanceOf(LeaseTable.class);
