@@ -118,17 +118,16 @@ public final class ServerOpener implements KeptConnection.Opener {
     }
 
     private LeaseTable await(CompletableFuture<LeaseTable> arrival, long withinNanos) throws SQLException {
-        LockRuntime.Timer limit = withinNanos == Long.MAX_VALUE
-                ? () -> {}
-                : runtime.schedule(withinNanos, () -> arrival.completeExceptionally(tooLate(withinNanos)));
+        LockRuntime.Timer limit = () -> {};
         try {
+            if (withinNanos != Long.MAX_VALUE) {
+                limit = runtime.schedule(withinNanos, () -> arrival.completeExceptionally(tooLate(withinNanos)));
+            }
             runtime.await(arrival);
             return arrival.join();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            if (!arrival.completeExceptionally(e)) {
-                arrival.thenAccept(LeaseTable::giveBack);
-            }
+            abandon(arrival, e);
             throw new StoreUnavailableException("interrupted while a connection to the database was opened", e);
         } catch (CompletionException e) {
             Throwable cause = e.getCause();
@@ -140,8 +139,18 @@ public final class ServerOpener implements KeptConnection.Opener {
                 throw failure;
             }
             throw e;
+        } catch (RuntimeException | Error e) {
+            abandon(arrival, e);
+            throw e;
         } finally {
             limit.cancel();
+        }
+    }
+
+    /** Leaves the connection to the next request, or returns it if it has come. */
+    private static void abandon(CompletableFuture<LeaseTable> arrival, Throwable why) {
+        if (!arrival.completeExceptionally(why)) {
+            arrival.thenAccept(LeaseTable::giveBack);
         }
     }
 
@@ -198,8 +207,10 @@ public final class ServerOpener implements KeptConnection.Opener {
                     asked = null;
                     if (to == null && !closed && ready == null) {
                         ready = opened;
-                        runtime.schedule(KEPT_NANOS, () -> notWanted(opened));
-                        return;
+                        if (isReturnedLater(opened)) {
+                            return;
+                        }
+                        ready = null;
                     }
                 }
                 if (to == null) {
@@ -209,6 +220,17 @@ public final class ServerOpener implements KeptConnection.Opener {
                     return;
                 }
             }
+        }
+    }
+
+    /** Without a timer, the connection would be kept for as long as no request comes. */
+    private boolean isReturnedLater(LeaseTable opened) {
+        try {
+            runtime.schedule(KEPT_NANOS, () -> notWanted(opened));
+            return true;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            LOG.debug("no timer for a connection that came too late; returning it", e);
+            return false;
         }
     }
 
