@@ -48,6 +48,9 @@ public final class JdbcStores {
 
     private static final int MAX_TRIES = 20;
 
+    /** The maximum number of dead connections that a pool lends to one opening. */
+    private static final int MAX_DEAD = 100;
+
     /** The longest silence of a connection that is being opened: while it logs in, and while the tables are checked. */
     private static final long OPENING_NANOS = 10_000_000_000L;
 
@@ -88,7 +91,7 @@ public final class JdbcStores {
         Objects.requireNonNull(dialect, "dialect");
         Objects.requireNonNull(runtime, "runtime");
         String where = dialect.database() + " data source";
-        Tables tables = new Tables(discreet(dataSource::getConnection), dialect, where, null, true, true, runtime);
+        Tables tables = new Tables(available(dataSource, where), MAX_DEAD, dialect, where, null, true, true, runtime);
         try {
             KeptConnection connection =
                     KeptConnection.borrowed(new ServerOpener(runtime, tables), patience(dialect), runtime);
@@ -160,7 +163,7 @@ public final class JdbcStores {
         CredentialsDesk desk = credentials == null ? null : new CredentialsDesk(credentials, redacted, runtime);
         StoreSettings.Spare opener = discreet(() -> DriverManager.getConnection(url, properties(dialect, url, desk)));
         Tables tables =
-                new Tables(opener, dialect, redacted, dialect.connecting().begin(), desk != null, makes, runtime);
+                new Tables(opener, 1, dialect, redacted, dialect.connecting().begin(), desk != null, makes, runtime);
         try {
             KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), patience(dialect));
             return connection.orClose(() -> tables.start(connection, redacted, url, retention));
@@ -203,6 +206,20 @@ public final class JdbcStores {
         return properties;
     }
 
+    /** The connections of the data source, which may fail in undeclared ways: it may fetch credentials, for example. */
+    private static StoreSettings.Spare available(DataSource dataSource, String where) {
+        StoreSettings.Spare connections = discreet(dataSource::getConnection);
+        return () -> {
+            try {
+                return connections.open();
+            } catch (LockStoreException e) {
+                throw e;
+            } catch (RuntimeException e) {
+                throw new StoreUnavailableException(where + " gave no connection (" + e + ")", e);
+            }
+        };
+    }
+
     private static StoreSettings.Spare discreet(StoreSettings.Spare connections) {
         return () -> {
             try {
@@ -220,6 +237,7 @@ public final class JdbcStores {
     private static final class Tables implements ServerOpener.Source {
 
         private final StoreSettings.Spare connections;
+        private final int maxDead;
         private final Dialect dialect;
         private final DatabaseClock clock;
         private final SchemaCheck schema;
@@ -231,6 +249,7 @@ public final class JdbcStores {
 
         Tables(
                 StoreSettings.Spare connections,
+                int maxDead,
                 Dialect dialect,
                 String where,
                 @Nullable String begin,
@@ -238,6 +257,7 @@ public final class JdbcStores {
                 boolean makes,
                 LockRuntime runtime) {
             this.connections = connections;
+            this.maxDead = maxDead;
             this.dialect = dialect;
             this.clock = clock(dialect, runtime);
             this.schema = new SchemaCheck(dialect, runtime, clock.kind(), where, makes);
@@ -252,9 +272,29 @@ public final class JdbcStores {
             return loginMayChange;
         }
 
+        /** Retries: after a restart of the database, a pool may lend its dead connections one after another. */
         @Override
         public LeaseTable open() throws SQLException {
-            Loan loan = Loan.begin(connections.open(), tuningIfItFits(), OPENING_NANOS);
+            long beganAtNanos = runtime.nanoTime();
+            for (int tries = 1; ; tries++) {
+                Connection lent = connections.open();
+                try {
+                    return over(lent);
+                } catch (SQLException e) {
+                    boolean late = runtime.nanoTime() - beganAtNanos >= OPENING_NANOS;
+                    if (late || tries >= maxDead || !isDead(e)) {
+                        throw e;
+                    }
+                }
+            }
+        }
+
+        private boolean isDead(Throwable e) {
+            return e instanceof SQLException told && dialect.troubles().apply(told) == SqlTrouble.UNREACHABLE;
+        }
+
+        private LeaseTable over(Connection lent) throws SQLException {
+            Loan loan = Loan.begin(lent, tuningIfItFits(), OPENING_NANOS);
             try {
                 url = String.valueOf(loan.connection().getMetaData().getURL());
                 Incarnation found = prepared(loan.connection());
@@ -266,7 +306,11 @@ public final class JdbcStores {
                 return new LeaseTable(loan, dialect, found);
             } catch (Throwable e) {
                 // Any exception: a wrapper of a driver may throw undeclared ones.
-                loan.giveBack();
+                if (isDead(e)) {
+                    loan.discard();
+                } else {
+                    loan.giveBack();
+                }
                 throw e;
             }
         }

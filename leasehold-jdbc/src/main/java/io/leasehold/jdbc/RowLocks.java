@@ -198,6 +198,8 @@ public final class RowLocks {
             }
             if (before != null) {
                 connection.rollback(before);
+                // Otherwise each busy row would leave a subtransaction open until the end of the transaction.
+                connection.releaseSavepoint(before);
             }
             return RowLock.BUSY;
         }

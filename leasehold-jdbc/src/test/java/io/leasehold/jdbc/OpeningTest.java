@@ -18,9 +18,11 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -36,6 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 class OpeningTest {
 
     private static final int MAX_TRIES = 20;
+    private static final int MAX_DEAD = 100;
 
     /** Stands for success in a plan. */
     private final SQLException none = new SQLException("none");
@@ -46,6 +49,8 @@ class OpeningTest {
     private int asked;
     private int opened;
     private int closed;
+    private int aborted;
+    private Duration silentFor = Duration.ZERO;
     private Connection kept;
 
     @BeforeEach
@@ -66,8 +71,10 @@ class OpeningTest {
                 getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
                     switch (method.getName()) {
                         case "close" -> closed++;
+                        case "abort" -> aborted++;
                         case "createStatement" -> {
                             asked++;
+                            pause();
                             throwIfAny(failures.poll());
                         }
                         default -> {}
@@ -78,6 +85,14 @@ class OpeningTest {
                         throw e.getCause();
                     }
                 });
+    }
+
+    private void pause() {
+        if (!silentFor.isZero()) {
+            CompletableFuture<Void> over = new CompletableFuture<>();
+            runtime.schedule(silentFor.toNanos(), () -> over.complete(null));
+            runtime.awaitUninterruptibly(over);
+        }
     }
 
     private void throwIfAny(@Nullable SQLException failure) throws SQLException {
@@ -241,13 +256,51 @@ class OpeningTest {
         for (int trouble : new int[] {90098, 90067}) {
             failures.clear();
             SQLException away = new SQLException("away", "HY000", trouble);
-            failures.add(none);
-            failures.add(none);
-            failures.add(away);
+            for (int i = 0; i < MAX_DEAD; i++) {
+                failures.add(none);
+                failures.add(none);
+                failures.add(away);
+            }
             assertThatThrownBy(this::open)
                     .isInstanceOf(StoreUnavailableException.class)
                     .hasCause(away);
         }
+    }
+
+    /** After a restart of the database, a pool that does not check what it lends has only dead ones, one after another. */
+    @Test
+    void deadConnectionsOfAPoolAreDiscardedUntilALiveOneComes() {
+        fails(30, new SQLException("the connection is broken", "08006", 90067));
+        try (LockStore store = open()) {
+            assertThat(store.description()).isEqualTo(url);
+        }
+        assertThat(asked).isGreaterThan(30);
+        assertThat(aborted).as("closing them would return them to the pool").isEqualTo(30);
+        assertThat(closed).isEqualTo(opened).isEqualTo(31);
+    }
+
+    @Test
+    void aSilentConnectionIsNotFollowedByAnother() {
+        fails(2, new SQLException("no answer", "08006", 90067));
+        silentFor = Duration.ofSeconds(10);
+        assertThatThrownBy(this::open).isInstanceOf(StoreUnavailableException.class);
+        assertThat(opened).isEqualTo(1);
+    }
+
+    /** For example a wrapper that fetches credentials. */
+    @Test
+    void aDataSourceThatThrowsWhateverItLikesIsUnavailable() {
+        IllegalStateException noCredentials = new IllegalStateException("no credentials");
+        SimpleDataSource source = new SimpleDataSource(() -> {
+            throw noCredentials;
+        });
+        assertThatThrownBy(() -> JdbcStores.over(source, SqlDialect.H2, runtime))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContainingAll("H2 data source", "gave no connection", "no credentials")
+                .hasCause(noCredentials);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> JdbcStores.over(new SimpleDataSource(this::connect), SqlDialect.POSTGRESQL, runtime))
+                .withMessageContaining("is a database of H2");
     }
 
     @Test

@@ -28,6 +28,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Other transactions in the way, at a real PostgreSQL; and the records of clients there. */
 @Timeout(180)
@@ -180,6 +182,47 @@ class PostgresContentionTest implements ContentionTests, ClientRecordTests {
             assertThat(sawDeadlock(witness))
                     .as("our transaction was the victim")
                     .isTrue();
+        }
+    }
+
+    /** A migration, a backup or an administrator locks the whole table: for all statements, or only for those that write. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ACCESS EXCLUSIVE", "SHARE"})
+    void aTableThatIsLockedLeavesNoProcessesOfTheServerBehind(String mode) throws Exception {
+        try (LeaseClient client = open(new SqlWitness());
+                Connection keeper = administrator();
+                Connection looking = administrator()) {
+            ContentionTests.makeRow(client, "locked table " + mode);
+            keeper.setAutoCommit(false);
+            try (Statement statement = keeper.createStatement()) {
+                statement.execute("LOCK TABLE leasehold_lock IN " + mode + " MODE");
+            }
+            long startAtNanos = System.nanoTime();
+            int requests = 0;
+            while (System.nanoTime() - startAtNanos < TimeUnit.SECONDS.toNanos(18)) {
+                AcquireRequest brief = AcquireRequest.exclusive(
+                        List.of(LockName.exactly("locked table " + mode)),
+                        client.owner(),
+                        "test",
+                        LeaseClient.TTL.toNanos(),
+                        Duration.ofSeconds(1).toNanos());
+                assertThat(client.acquire(brief)).isInstanceOf(AcquireReply.Failed.class);
+                requests++;
+            }
+            assertThat(waitingForTheTable(looking))
+                    .as("server processes after %s requests", requests)
+                    .isLessThanOrEqualTo(4);
+            keeper.rollback();
+            client.granted("unlocked table " + mode, client.owner());
+        }
+    }
+
+    private static long waitingForTheTable(Connection looking) throws SQLException {
+        try (Statement statement = looking.createStatement();
+                var rows = statement.executeQuery(
+                        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'leasehold_lock'::regclass")) {
+            assertThat(rows.next()).isTrue();
+            return rows.getLong(1);
         }
     }
 

@@ -3,12 +3,14 @@ package io.leasehold.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.fencing.Admission;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
@@ -102,6 +104,24 @@ class PostgresFaultsTest {
             assertThat(client.granted("killed too", client.owner()).ballot()).isPositive();
             client.release("killed", owner);
             assertThat(client.granted("killed", client.owner()).ballot()).isGreaterThan(held.ballot());
+        }
+    }
+
+    /** The row is one ttl ahead at most, also if the holder is dead and all others ask without waiting. */
+    @Test
+    void afterTheClockWentBackADeadHoldersLockIsFreeOneTtlAfterTheFirstRequest() throws Exception {
+        try (LeaseClient client = open()) {
+            AcquireRequest ofADeadHolder = AcquireRequest.exclusive(
+                    List.of(LockName.exactly("went back")),
+                    client.owner(),
+                    "test",
+                    Duration.ofSeconds(1).toNanos(),
+                    LeaseClient.LIMIT.toNanos());
+            assertThat(client.acquire(ofADeadHolder)).isInstanceOf(AcquireReply.Granted.class);
+            execute("UPDATE leasehold_lock SET expires_at = expires_at + 3600000000000 WHERE name = 'went back'");
+            assertThat(client.acquire("went back", client.owner())).isInstanceOf(AcquireReply.Busy.class);
+            Thread.sleep(1_100);
+            client.granted("went back", client.owner());
         }
     }
 

@@ -120,7 +120,7 @@ class RowLocksStatementsTest {
         assertThat(said).containsExactly(before, set, "savepoint", ROW, "releaseSavepoint", back);
         fails.put(ROW, new SQLException("locked", "55P03"));
         assertThat(lock("PostgreSQL", wait)).isEqualTo(RowLock.BUSY);
-        assertThat(said).containsExactly(before, set, "savepoint", ROW, "rollback", back);
+        assertThat(said).containsExactly(before, set, "savepoint", ROW, "rollback", "releaseSavepoint", back);
         fails.put(ROW, deadlock);
         assertThat(lock("PostgreSQL", wait)).isEqualTo(RowLock.ABORTED);
         assertThat(said).as("it ends with the transaction").containsExactly(before, set, "savepoint", ROW);

@@ -26,7 +26,8 @@ public final class PostgresDialect {
 
     /**
      * See {@code QuickAnswer}. The time is the start of the statement: earlier than the lock on the row, which is safe.
-     * The limit on the wait for the row takes effect with the insertion of the row, and ends with the statement. The
+     * The limit on the wait for the row takes effect with the insertion of the row, and ends with the statement; a wait
+     * for a locked table comes before it and has no limit, so the worker avoids this statement meanwhile. The
      * holder is read under a row lock, which this transaction already has. Otherwise the query would return the row as
      * it was before the wait, perhaps with a waiter that is no longer noted.
      */
@@ -51,9 +52,9 @@ public final class PostgresDialect {
             WHERE (row.owner IS NULL OR row.expires_at <= excluded.freed_at)
                 AND (row.waiter IS NULL OR row.waiter = excluded.owner)
                 AND row.fence + 1 + excluded.fence - excluded.token < 9007199254740991
-            RETURNING row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter),
+            RETURNING row.owner, row.holder, row.expires_at, row.ttl, row.token, row.fence, row.waiter),
         seen AS MATERIALIZED (
-            SELECT row.owner, row.holder, row.expires_at, row.token, row.fence, row.waiter
+            SELECT row.owner, row.holder, row.expires_at, row.ttl, row.token, row.fence, row.waiter
             FROM leasehold_lock row
             WHERE row.name = (SELECT name FROM asked) AND NOT EXISTS (SELECT 1 FROM granted)
             FOR NO KEY UPDATE OF row)

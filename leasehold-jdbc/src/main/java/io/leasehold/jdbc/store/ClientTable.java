@@ -41,7 +41,7 @@ final class ClientTable {
             throws SQLException {
         try (Statement statement = connection.createStatement()) {
             try {
-                statement.executeQuery(dialect.clients().find()).close();
+                BriefWait.run(connection, dialect, () -> isFound(statement, dialect));
             } catch (SQLException e) {
                 throwIfItPasses(e, dialect);
                 if (dialect.troubles().apply(e) == SqlTrouble.ACCESS) {
@@ -76,8 +76,7 @@ final class ClientTable {
      */
     static boolean find(Connection connection, Dialect dialect, String store, boolean quietly) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            statement.executeQuery(dialect.clients().find()).close();
-            return true;
+            return BriefWait.run(connection, dialect, () -> isFound(statement, dialect));
         } catch (SQLException e) {
             throwIfItPasses(e, dialect);
             if (!quietly && dialect.troubles().apply(e) == SqlTrouble.ACCESS) {
@@ -94,6 +93,11 @@ final class ClientTable {
                         + " takes this client for gone. It needs SELECT, INSERT, UPDATE and DELETE on it ({})",
                 store,
                 e.getMessage());
+    }
+
+    private static boolean isFound(Statement statement, Dialect dialect) throws SQLException {
+        statement.executeQuery(dialect.clients().find()).close();
+        return true;
     }
 
     private static void throwIfItPasses(SQLException e, Dialect dialect) throws SQLException {

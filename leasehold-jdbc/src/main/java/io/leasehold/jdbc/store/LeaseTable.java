@@ -187,7 +187,7 @@ public final class LeaseTable {
         PreparedStatement statement = prepared(acquire);
         QuickAnswer.bind(statement, request, millis(waitNanos));
         try (ResultSet row = statement.executeQuery()) {
-            return row.next() ? QuickAnswer.of(row, request) : null;
+            return row.next() ? QuickAnswer.of(row) : null;
         }
     }
 

@@ -133,8 +133,10 @@ public final class LeaseTableStore implements LockStore {
         }
     }
 
-    private void submitEcho(String payload) {
-        queue.submit(Task.reading("a test of notifications", done(table -> table.tell(payload))));
+    private CompletableFuture<Boolean> submitEcho(String payload) {
+        Task<Boolean> echo = Task.reading("a test of notifications", done(table -> table.tell(payload)));
+        queue.submit(echo);
+        return echo.future();
     }
 
     private void submitPrune() {
@@ -161,6 +163,7 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         settings.connections().needFor(request.ttlNanos());
+        operations.requestedBy(request.holderId());
         if (request.names().get(0).isPermits()) {
             return permits.acquire(request);
         } else if (request.names().get(0).isRead()) {
@@ -230,6 +233,7 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
         settings.connections().needFor(request.ttlNanos());
+        operations.requestedBy(request.holderId());
         queue.takeBackAcquire(writer);
         return readers.downgrade(request, writer);
     }
@@ -253,6 +257,7 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
         settings.connections().needFor(request.ttlNanos());
+        operations.requestedBy(request.holderId());
         return queue.submit(
                 Task.<AcquireReply>acquiring(
                         request.owner(),

@@ -81,6 +81,9 @@ final class LeaseVerbs {
         boolean waits = request.isWaiting() && watch.isReady();
         if (held.owner().equals(request.owner()) || answer.leftNanos() <= 0 || (waits && !answer.waited())) {
             return null;
+        } else if (answer.leftNanos() > held.ttlNanos()) {
+            // The clock went back. A transaction bounds the hold in the row, for all later requests.
+            return null;
         } else if (request.isWaiting() && held.isReaders()) {
             // It keeps further readers out, by a note that it renews.
             return null;

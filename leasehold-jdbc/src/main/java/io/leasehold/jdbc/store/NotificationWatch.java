@@ -13,7 +13,9 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,6 +41,9 @@ final class NotificationWatch implements Waking {
     private static final int LISTEN_MILLIS = 500;
     private static final long ECHO_LIMIT_NANOS = 2_000_000_000L;
 
+    /** After this time, another test notification must come back: those of others may go to a new primary. */
+    private static final long ECHO_PAUSE_NANOS = 60_000_000_000L;
+
     /** After this silence the database must give a sign of life: a firewall drops a connection without notice. */
     private static final long SILENCE_NANOS = 5_000_000_000L;
 
@@ -59,7 +64,7 @@ final class NotificationWatch implements Waking {
     private final LockRuntime runtime;
     private final Dialect.Driver driver;
     private final StoreSettings.Spare source;
-    private final Consumer<String> submitEcho;
+    private final Function<String, CompletableFuture<Boolean>> submitEcho;
     private final Listener listener;
     private final String store;
 
@@ -99,13 +104,13 @@ final class NotificationWatch implements Waking {
     /**
      * Creates a watch that does not listen yet.
      *
-     * @param submitEcho lets the worker send a notification with this payload soon
+     * @param submitEcho lets the worker send a notification with this payload soon; the future ends with that
      */
     NotificationWatch(
             LockRuntime runtime,
             Dialect.Driver driver,
             StoreSettings.Spare source,
-            Consumer<String> submitEcho,
+            Function<String, CompletableFuture<Boolean>> submitEcho,
             Listener listener,
             String store) {
         this.runtime = runtime;
@@ -213,7 +218,7 @@ final class NotificationWatch implements Waking {
     private void listen(Object run) {
         byte[] random = new byte[16];
         runtime.randomBytes(random);
-        String echo = ECHO + HexFormat.of().formatHex(random);
+        Echo echo = new Echo(ECHO + HexFormat.of().formatHex(random));
         long restNanos = REST_NANOS;
         try {
             Loan loan = Loan.begin(source.open(), Dialect.Tuning.NONE, ANSWER_NANOS);
@@ -223,7 +228,7 @@ final class NotificationWatch implements Waking {
                     restNanos = Long.MAX_VALUE / 2;
                 } else if (isUsed(run, loan.connection())) {
                     driver.listen(loan.connection());
-                    submitEcho.accept(echo);
+                    echo.submit();
                     restNanos = hear(run, loan.connection(), echo);
                     driver.unlisten(loan.connection());
                 }
@@ -247,9 +252,8 @@ final class NotificationWatch implements Waking {
     }
 
     /** Listens until no waiter is left, or notifications do not arrive; returns how long to rest then. */
-    private long hear(Object run, Connection connection, String echo) throws SQLException {
-        long sinceNanos = runtime.nanoTime();
-        long heardAtNanos = sinceNanos;
+    private long hear(Object run, Connection connection, Echo echo) throws SQLException {
+        long heardAtNanos = runtime.nanoTime();
         while (true) {
             if (runtime.nanoTime() - heardAtNanos >= SILENCE_NANOS) {
                 driver.ask(connection);
@@ -257,7 +261,8 @@ final class NotificationWatch implements Waking {
             }
             for (String payload : driver.next(connection, LISTEN_MILLIS)) {
                 heardAtNanos = runtime.nanoTime();
-                if (payload.equals(echo)) {
+                if (payload.equals(echo.payload)) {
+                    echo.isBack();
                     begin(run);
                 } else if (payload.startsWith(TableOperations.TAKEN)) {
                     listener.taken().accept(payload);
@@ -268,12 +273,78 @@ final class NotificationWatch implements Waking {
             Stage now = stageNow(run);
             if (now == Stage.OFF || now == Stage.CLOSED) {
                 return 0;
-            } else if (now == Stage.STARTING && runtime.nanoTime() - sinceNanos > ECHO_LIMIT_NANOS) {
-                LOG.info(
-                        "{}: notifications do not arrive, as behind a pooler that shares sessions, or from a pool of"
-                                + " one connection; waiters poll",
-                        store);
-                return LONG_REST_NANOS;
+            } else if (echo.hasFailed() && now == Stage.STARTING) {
+                return REST_NANOS;
+            } else if (echo.isLost()) {
+                return restAfterLoss(now);
+            }
+            echo.submitIfDue();
+        }
+    }
+
+    private long restAfterLoss(Stage now) {
+        if (now == Stage.LIVE) {
+            LOG.info("{}: notifications do not arrive any more, as after a switchover; listening again", store);
+            return 0;
+        }
+        LOG.info(
+                "{}: notifications do not arrive, as behind a pooler that shares sessions, or from a pool of"
+                        + " one connection; waiters poll",
+                store);
+        return LONG_REST_NANOS;
+    }
+
+    /** A test notification, sent again and again. Used by the thread that listens. */
+    private final class Echo {
+
+        private final String payload;
+        private CompletableFuture<Boolean> sending = CompletableFuture.completedFuture(true);
+        private boolean sent;
+        private boolean back;
+        private long sinceNanos;
+
+        Echo(String payload) {
+            this.payload = payload;
+        }
+
+        void submit() {
+            back = false;
+            sent = false;
+            sending = submitEcho.apply(payload);
+            noteSent();
+        }
+
+        private void noteSent() {
+            if (!sent && sending.isDone()) {
+                sent = true;
+                sinceNanos = runtime.nanoTime();
+            }
+        }
+
+        void isBack() {
+            back = true;
+            sinceNanos = runtime.nanoTime();
+        }
+
+        /** Whether it could not be sent, which tells nothing about notifications; it is due again after a pause. */
+        boolean hasFailed() {
+            noteSent();
+            return sending.isCompletedExceptionally();
+        }
+
+        /** Whether it has been sent for long, and has not come back. */
+        boolean isLost() {
+            noteSent();
+            return sent
+                    && !back
+                    && !sending.isCompletedExceptionally()
+                    && runtime.nanoTime() - sinceNanos > ECHO_LIMIT_NANOS;
+        }
+
+        void submitIfDue() {
+            boolean isOver = back || hasFailed();
+            if (isOver && runtime.nanoTime() - sinceNanos >= ECHO_PAUSE_NANOS) {
+                submit();
             }
         }
     }

@@ -29,8 +29,8 @@ record QuickAnswer(boolean granted, @Nullable Held held, long lastToken, boolean
         statement.setLong(7, request.reserve() - 1);
     }
 
-    /** Reads the answer to this request. */
-    static QuickAnswer of(ResultSet row, AcquireRequest request) throws SQLException {
+    /** Reads the answer. */
+    static QuickAnswer of(ResultSet row) throws SQLException {
         String owner = row.getString(1);
         Held held = owner == null
                 ? null
@@ -38,10 +38,10 @@ record QuickAnswer(boolean granted, @Nullable Held held, long lastToken, boolean
                         RowColumns.token(owner),
                         RowColumns.holder(row.getString(2)),
                         row.getLong(3),
-                        request.ttlNanos(),
                         row.getLong(4),
+                        row.getLong(5),
                         null);
-        long leftNanos = row.getLong(3) - row.getLong(7) * 1000;
-        return new QuickAnswer(row.getBoolean(8), held, row.getLong(5), row.getString(6) != null, leftNanos);
+        long leftNanos = row.getLong(3) - row.getLong(8) * 1000;
+        return new QuickAnswer(row.getBoolean(9), held, row.getLong(6), row.getString(7) != null, leftNanos);
     }
 }

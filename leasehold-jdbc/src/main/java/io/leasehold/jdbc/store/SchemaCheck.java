@@ -12,6 +12,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.HexFormat;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Finds or creates the lease table in a database, and refuses a table that this version cannot maintain correctly. */
@@ -93,11 +94,12 @@ public final class SchemaCheck {
      */
     public Incarnation findOrMake(Connection connection) throws SQLException {
         try {
-            Incarnation found = read(connection);
-            if (found == null && !makes) {
+            Optional<Incarnation> found =
+                    BriefWait.run(connection, dialect, () -> Optional.ofNullable(read(connection)));
+            if (found.isEmpty() && !makes) {
                 throw missing(null);
             }
-            return found != null ? found : describe(connection);
+            return found.isPresent() ? found.get() : describe(connection);
         } catch (SQLException e) {
             if (dialect.troubles().apply(e) != SqlTrouble.DAMAGED) {
                 throw e;
@@ -121,17 +123,21 @@ public final class SchemaCheck {
      * @throws UnsafeStoreException if it does not
      */
     public void refuseLookAlikes(Connection connection) throws SQLException {
+        if (!BriefWait.run(connection, dialect, () -> tellsNamesApart(connection))) {
+            throw new UnsafeStoreException(
+                    store
+                            + " takes different names for one in the table leasehold_lock, as abc and ABC: two"
+                            + " locks would be one. Give its column name a type or a collation that compares"
+                            + " bytes, as the statements that are shipped do, or keep the tables in another"
+                            + " database",
+                    null);
+        }
+    }
+
+    private boolean tellsNamesApart(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery(dialect.store().distinct())) {
-            if (!row.next() || row.getInt(1) != Dialect.Store.LOOK_ALIKES) {
-                throw new UnsafeStoreException(
-                        store
-                                + " takes different names for one in the table leasehold_lock, as abc and ABC: two"
-                                + " locks would be one. Give its column name a type or a collation that compares"
-                                + " bytes, as the statements that are shipped do, or keep the tables in another"
-                                + " database",
-                        null);
-            }
+            return row.next() && row.getInt(1) == Dialect.Store.LOOK_ALIKES;
         }
     }
 

@@ -31,6 +31,11 @@ public final class ServerOpener implements KeptConnection.Opener {
 
     private static final long HOPELESS_NANOS = 30_000_000_000L;
 
+    /** With so many tries that have not ended, hopeless or not, further ones become rare: each keeps a thread. */
+    private static final int MANY_TRIES = 10;
+
+    private static final long RARE_NANOS = 600_000_000_000L;
+
     /** A connection that is not requested within this time is returned. */
     private static final long KEPT_NANOS = 3_000_000_000L;
 
@@ -101,7 +106,8 @@ public final class ServerOpener implements KeptConnection.Opener {
     private boolean mayTry(long withinNanos) {
         long nowNanos = runtime.nanoTime();
         boolean allAreLate = underWay.stream().allMatch(one -> nowNanos - one.beganAtNanos >= withinNanos);
-        return allAreLate && hopeful(nowNanos) < MAX_TRIES;
+        boolean allAreOld = underWay.stream().allMatch(one -> nowNanos - one.beganAtNanos >= RARE_NANOS);
+        return allAreLate && hopeful(nowNanos) < MAX_TRIES && (underWay.size() < MANY_TRIES || allAreOld);
     }
 
     /** The number of running tries that are not so old that they may never end. */
@@ -112,17 +118,16 @@ public final class ServerOpener implements KeptConnection.Opener {
     }
 
     private LeaseTable await(CompletableFuture<LeaseTable> arrival, long withinNanos) throws SQLException {
-        LockRuntime.Timer limit = withinNanos == Long.MAX_VALUE
-                ? () -> {}
-                : runtime.schedule(withinNanos, () -> arrival.completeExceptionally(tooLate(withinNanos)));
+        LockRuntime.Timer limit = () -> {};
         try {
+            if (withinNanos != Long.MAX_VALUE) {
+                limit = runtime.schedule(withinNanos, () -> arrival.completeExceptionally(tooLate(withinNanos)));
+            }
             runtime.await(arrival);
             return arrival.join();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            if (!arrival.completeExceptionally(e)) {
-                arrival.thenAccept(LeaseTable::giveBack);
-            }
+            abandon(arrival, e);
             throw new StoreUnavailableException("interrupted while a connection to the database was opened", e);
         } catch (CompletionException e) {
             Throwable cause = e.getCause();
@@ -134,8 +139,18 @@ public final class ServerOpener implements KeptConnection.Opener {
                 throw failure;
             }
             throw e;
+        } catch (RuntimeException | Error e) {
+            abandon(arrival, e);
+            throw e;
         } finally {
             limit.cancel();
+        }
+    }
+
+    /** Leaves the connection to the next request, or returns it if it has come. */
+    private static void abandon(CompletableFuture<LeaseTable> arrival, Throwable why) {
+        if (!arrival.completeExceptionally(why)) {
+            arrival.thenAccept(LeaseTable::giveBack);
         }
     }
 
@@ -192,8 +207,10 @@ public final class ServerOpener implements KeptConnection.Opener {
                     asked = null;
                     if (to == null && !closed && ready == null) {
                         ready = opened;
-                        runtime.schedule(KEPT_NANOS, () -> notWanted(opened));
-                        return;
+                        if (isReturnedLater(opened)) {
+                            return;
+                        }
+                        ready = null;
                     }
                 }
                 if (to == null) {
@@ -203,6 +220,17 @@ public final class ServerOpener implements KeptConnection.Opener {
                     return;
                 }
             }
+        }
+    }
+
+    /** Without a timer, the connection would be kept for as long as no request comes. */
+    private boolean isReturnedLater(LeaseTable opened) {
+        try {
+            runtime.schedule(KEPT_NANOS, () -> notWanted(opened));
+            return true;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            LOG.debug("no timer for a connection that came too late; returning it", e);
+            return false;
         }
     }
 

@@ -83,9 +83,17 @@ final class TableOperations implements StoreOperations {
         return schema.keepsClients();
     }
 
+    /**
+     * Notes the holder id of this client, as each of its requests names it: it may write no record of itself, and its first
+     * record comes after its first hold.
+     */
+    void requestedBy(String holder) {
+        holderId = holder;
+    }
+
     @Override
     public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
-        holderId = record.holderId();
+        requestedBy(record.holderId());
         if (recordsKept.getAndIncrement() % RECORDS_BETWEEN_SWEEPS == 0) {
             keepHouse("deletion of old records", (table, tries) -> {
                 clients.sweep(table, clock.read(table));

@@ -55,6 +55,13 @@ final class Worker implements Runnable {
     private final String store;
     private final Runnable reachableAgain;
     private boolean unreachable;
+    /**
+     * Whether a single statement found the database silent. It takes its table locks before its limit takes effect, so
+     * it may have waited for a table, and its server process still does. No further one starts before a transaction has
+     * written a row.
+     */
+    private boolean quickWasSilent;
+
     private volatile @Nullable Waiting waiting;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
@@ -224,6 +231,8 @@ final class Worker implements Runnable {
         /** Whether the connection may be used again. */
         private boolean fit;
 
+        private long quickSinceNanos;
+
         /**
          * Creates an attempt.
          *
@@ -247,12 +256,15 @@ final class Worker implements Runnable {
                 return failed(table, e, mayBeOutdated);
             } catch (LockStoreException e) {
                 Failure failure = SqlFailures.of(e);
+                unreachable |= table == null && failure.kind() == FailureKind.NO_EFFECT;
                 fit = table != null && rolledBack(table);
                 task.fail(failure.kind(), failure.error());
                 return Try.ENDED;
             } catch (RuntimeException | Error e) {
-                // The connection may return to a pool, together with an open transaction and its row locks.
-                if (table != null) {
+                if (table == null && e instanceof RuntimeException) {
+                    return gaveNoConnection(e);
+                } else if (table != null) {
+                    // The connection may return to a pool, together with an open transaction and its row locks.
                     rolledBack(table);
                 }
                 throw e;
@@ -264,6 +276,14 @@ final class Worker implements Runnable {
             }
         }
 
+        /** Fails the task, which was not begun, for what a data source or a driver threw undeclared. */
+        private Try gaveNoConnection(Throwable e) {
+            unreachable = true;
+            String what = task.what() + " at " + store + ": no connection to the database could be opened (" + e + ")";
+            task.fail(FailureKind.NO_EFFECT, new StoreUnavailableException(what, e));
+            return Try.ENDED;
+        }
+
         private Try read(LeaseTable table) throws SQLException {
             if (!connections.leadsToStoreForReads()) {
                 return Try.MOVED;
@@ -272,7 +292,7 @@ final class Worker implements Runnable {
         }
 
         private Try write(LeaseTable table) throws SQLException {
-            if (task.hasQuickWork()) {
+            if (task.hasQuickWork() && !quickWasSilent) {
                 Try quick = writeQuickly(table);
                 if (quick == Try.ENDED) {
                     return quick;
@@ -304,6 +324,7 @@ final class Worker implements Runnable {
             }
             committing = true;
             table.commit();
+            quickWasSilent &= table.highestFence() == 0;
             if (result == null) {
                 fit = true;
                 return Try.AGAIN;
@@ -325,6 +346,7 @@ final class Worker implements Runnable {
             }
             committing = true;
             repeatable = true;
+            quickSinceNanos = runtime.nanoTime();
             R result = task.runQuickly(table, waitNanos());
             if (result != null) {
                 return succeeded(result);
@@ -369,6 +391,9 @@ final class Worker implements Runnable {
                 return Try.ENDED;
             }
             unreachable |= trouble == SqlTrouble.UNREACHABLE;
+            quickWasSilent |= repeatable
+                    && trouble == SqlTrouble.UNREACHABLE
+                    && runtime.nanoTime() - quickSinceNanos > MAX_WAIT_NANOS;
             fit = trouble != SqlTrouble.UNREACHABLE
                     && trouble != SqlTrouble.DAMAGED
                     && trouble != SqlTrouble.READ_ONLY

@@ -266,14 +266,14 @@ class LeaseTableEdgesTest {
     @Test
     void oneStatementIsGivenWhatWasAskedForAndItsAnswerIsReadAsItIs() throws SQLException {
         String echo =
-                "SELECT owner, holder, expires, token, fence, waiter, micros, TRUE FROM (SELECT CAST(? AS VARCHAR)"
+                "SELECT owner, holder, expires, 9, token, fence, waiter, micros, TRUE FROM (SELECT CAST(? AS VARCHAR)"
                         + " || '/' || CAST(? AS VARCHAR) waiter, CAST(? AS VARCHAR) owner, CAST(? AS VARCHAR) holder,"
                         + " CAST(? AS BIGINT) expires, CAST(? AS BIGINT) token, CAST(? AS BIGINT) fence, CAST(7 AS BIGINT) micros)"
                         + " WHERE waiter = '250ms/x'";
         try (VerbsBench bench = new VerbsBench(VerbsBench.h2(echo, Dialect.Polling.INSTANCE), MEMORY)) {
             QuickAnswer answer =
                     bench.table.acquireAtOnce(request(ANN, "x").seenToken(40).reserve(3), 250_000_000L);
-            LeaseRow.Held held = new LeaseRow.Held(ANN, "holder", TTL, TTL, 41, null);
+            LeaseRow.Held held = new LeaseRow.Held(ANN, "holder", TTL, 9, 41, null);
             assertThat(answer).isEqualTo(new QuickAnswer(true, held, 2, true, TTL - 7_000));
             assertThat(bench.table.acquireAtOnce(request(ANN, "y"), 250_000_000L))
                     .isNull();

@@ -33,8 +33,8 @@ import org.junit.jupiter.api.Test;
 class LockedRowVerbsTest {
 
     /** Returns the values that the test has inserted. */
-    private static final String AT_ONCE = "SELECT owner, holder, expires_at, token, fence, waiter, micros, granted FROM"
-            + " at_once WHERE ? <> '' AND name = ? AND ? <> '' AND ? <> '' AND ? > 0 AND ? > 0 AND ? >= 0";
+    private static final String AT_ONCE = "SELECT owner, holder, expires_at, ttl, token, fence, waiter, micros, granted"
+            + " FROM at_once WHERE ? <> '' AND name = ? AND ? <> '' AND ? <> '' AND ? > 0 AND ? > 0 AND ? >= 0";
 
     private final String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
     private VerbsBench bench;
@@ -45,8 +45,8 @@ class LockedRowVerbsTest {
         bench = new VerbsBench(VerbsBench.h2(AT_ONCE, Dialect.Polling.INSTANCE), url);
         other = DriverManager.getConnection(url);
         other.setAutoCommit(false);
-        bench.execute("CREATE TABLE at_once (name VARCHAR, owner VARCHAR, holder VARCHAR, expires_at BIGINT, token"
-                + " BIGINT, fence BIGINT, waiter VARCHAR, micros BIGINT, granted BOOLEAN)");
+        bench.execute("CREATE TABLE at_once (name VARCHAR, owner VARCHAR, holder VARCHAR, expires_at BIGINT, ttl"
+                + " BIGINT, token BIGINT, fence BIGINT, waiter VARCHAR, micros BIGINT, granted BOOLEAN)");
     }
 
     @AfterEach
@@ -169,7 +169,8 @@ class LockedRowVerbsTest {
         long micros = bench.micros();
         String quoted = owner == null ? "NULL, NULL" : "'" + owner + "', 'holder'";
         bench.execute("DELETE FROM at_once");
-        bench.execute("INSERT INTO at_once VALUES ('x', " + quoted + ", " + (micros + leftMicros) * 1000 + ", 40, 42, "
+        bench.execute("INSERT INTO at_once VALUES ('x', " + quoted + ", " + (micros + leftMicros) * 1000 + ", " + TTL
+                + ", 40, 42, "
                 + (waiter == null ? "NULL" : "'" + waiter + "'") + ", " + micros + ", " + granted + ")");
     }
 
@@ -229,5 +230,10 @@ class LockedRowVerbsTest {
         answers(false, BOB.hex(), 0, null);
         assertThat(atOnce(request(ANN, "x"))).as("over by now").isNull();
         assertThat(atOnce(request(ANN, "x", "y"))).as("several").isNull();
+        answers(false, BOB.hex(), TTL / 1000, "f".repeat(40));
+        assertThat(atOnce(request(ANN, "x"))).as("just begun").isInstanceOf(AcquireReply.Busy.class);
+        answers(false, BOB.hex(), TTL / 1000 + 1, "f".repeat(40));
+        assertThat(atOnce(request(ANN, "x"))).as("the clock went back").isNull();
+        assertThat(atOnce(waiting(ANN, "x"))).as("the clock went back").isNull();
     }
 }

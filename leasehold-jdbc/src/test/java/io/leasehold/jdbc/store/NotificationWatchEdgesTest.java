@@ -41,13 +41,18 @@ class NotificationWatchEdgesTest {
     private final List<String> calls = new ArrayList<>();
     private Runnable whenOneGoesBack = () -> {};
     private final NotificationWatch watch = new NotificationWatch(
-            runtime, driver, this::open, echoes::add, new NotificationWatch.Listener(woken::add, words::add), "here");
+            runtime, driver, this::open, this::echo, new NotificationWatch.Listener(woken::add, words::add), "here");
 
     @AfterEach
     void close() {
         driver.broken = true;
         watch.close();
         goOn(10);
+    }
+
+    private CompletableFuture<Boolean> echo(String payload) {
+        echoes.add(payload);
+        return CompletableFuture.completedFuture(true);
     }
 
     private Connection open() {

@@ -45,7 +45,12 @@ class NotificationWatchTest {
 
     private NotificationWatch watch(Dialect.Driver driver, StoreSettings.Spare source) {
         return new NotificationWatch(
-                runtime, driver, source, told::add, new NotificationWatch.Listener(woken::add, word -> {}), "here");
+                runtime, driver, source, this::sent, new NotificationWatch.Listener(woken::add, word -> {}), "here");
+    }
+
+    private CompletableFuture<Boolean> sent(String echo) {
+        told.add(echo);
+        return CompletableFuture.completedFuture(true);
     }
 
     /** The system failed once to start a thread: waiters poll, and are notified again later. */

@@ -39,8 +39,10 @@ class NotificationWatchTimesTest {
     private int opened;
     private boolean opensSlowly;
     private boolean refusesAbort;
+    private boolean echoesArrive;
+    private CompletableFuture<Boolean> sending = CompletableFuture.completedFuture(true);
     private final NotificationWatch watch = new NotificationWatch(
-            runtime, driver, this::open, echoes::add, new NotificationWatch.Listener(woken::add, words::add), "here");
+            runtime, driver, this::open, this::echo, new NotificationWatch.Listener(woken::add, words::add), "here");
 
     @AfterEach
     void close() {
@@ -66,6 +68,14 @@ class NotificationWatchTimesTest {
                         default -> throw new AssertionError(method);
                     };
                 });
+    }
+
+    private CompletableFuture<Boolean> echo(String payload) {
+        echoes.add(payload);
+        if (echoesArrive) {
+            driver.told.add(payload);
+        }
+        return sending;
     }
 
     private @Nullable Object aborted() {
@@ -140,6 +150,7 @@ class NotificationWatchTimesTest {
         driver.told.add(echoes.get(echoes.size() - 1));
         goOn(1);
         assertThat(watch.isReady()).isTrue();
+        echoesArrive = true;
         calls.clear();
     }
 
@@ -173,7 +184,7 @@ class NotificationWatchTimesTest {
                 runtime,
                 driver,
                 this::open,
-                echoes::add,
+                this::echo,
                 new NotificationWatch.Listener(woken::add, words::add),
                 "here");
         second.isReady();
@@ -197,6 +208,53 @@ class NotificationWatchTimesTest {
         assertThat(watch.isReady()).isFalse();
         goOn(1);
         assertThat(opened).as("later").isEqualTo(2);
+    }
+
+    /** The worker is busy, or the database is slow. */
+    @Test
+    void anEchoThatIsSentLateIsAwaitedFromThenOn() {
+        sending = new CompletableFuture<>();
+        assertThat(watch.isReady()).isFalse();
+        goOn(20);
+        assertThat(calls).as("it was not sent yet").doesNotContain("close");
+        sending.complete(true);
+        goOn(1);
+        driver.told.addAll(echoes);
+        goOn(1);
+        assertThat(watch.isReady()).isTrue();
+    }
+
+    @Test
+    void anEchoThatCouldNotBeSentTellsNothingAboutNotificationsAndIsTriedAgainSoon() {
+        sending = CompletableFuture.failedFuture(new IllegalStateException("the database was away"));
+        assertThat(watch.isReady()).isFalse();
+        goOn(1);
+        assertThat(calls).endsWith("unlisten", "bound 0", "close");
+        goOn(5);
+        sending = CompletableFuture.completedFuture(true);
+        becomeLive();
+        assertThat(opened).isEqualTo(2);
+        sending = CompletableFuture.failedFuture(new IllegalStateException("the database was away"));
+        echoesArrive = false;
+        await(ANN);
+        goOn(100);
+        assertThat(watch.isReady()).as("what works is kept").isTrue();
+    }
+
+    /** After a planned switchover the former primary answers, but others notify at the new one. */
+    @Test
+    void aListenerAtAServerWhereNothingIsToldAnyMoreIsReplaced() {
+        becomeLive();
+        await(ANN);
+        goOn(200);
+        assertThat(echoes).as("about one a minute").hasSize(4);
+        assertThat(opened).isEqualTo(1);
+        echoesArrive = false;
+        goOn(65);
+        assertThat(woken).containsExactly(NAME);
+        assertThat(calls).endsWith("unlisten", "bound 0", "close");
+        becomeLive();
+        assertThat(opened).isEqualTo(2);
     }
 
     @Test

@@ -133,6 +133,46 @@ class ServerOpenerTest {
         assertThat(tries).as("one that is late gets company").isEqualTo(3);
     }
 
+    /** A pool that waits endlessly: each thread in it is blocked. */
+    @Test
+    void triesThatNeverEndBecomeRareButDoNotStop() {
+        openingTakesNanos = Duration.ofDays(2).toNanos();
+        for (int second = 0; second < 3_600; second++) {
+            asks(opener, SHORT, Duration.ofSeconds(1));
+        }
+        assertThat(tries).as("in an hour").isBetween(13, 16);
+        for (int second = 0; second < 3_600; second++) {
+            asks(opener, SHORT, Duration.ofSeconds(1));
+        }
+        assertThat(tries).as("in two hours").isBetween(19, 22);
+    }
+
+    /** For example without memory for the timer. */
+    @Test
+    void aConnectionForAnAskerWhoseTimerCannotBeStartedIsKeptForTheNextOrGoesBack() {
+        int[] fails = {1};
+        LockRuntime failing = (LockRuntime) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("schedule") && fails[0]-- > 0) {
+                        throw new IllegalStateException("no timer");
+                    }
+                    try {
+                        return method.invoke(runtime, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+        ServerOpener without = new ServerOpener(failing, this::source);
+        openingTakesNanos = SHORT;
+        assertThat(asks(without, LONG, Duration.ofMillis(50))).hasToString("java.lang.IllegalStateException: no timer");
+        runtime.runFor(Duration.ofSeconds(4));
+        assertThat(closed).hasSize(1);
+        fails[0] = 2;
+        asks(without, LONG, Duration.ofMillis(50));
+        runtime.runFor(Duration.ofSeconds(4));
+        assertThat(closed).as("it cannot be kept for some seconds").hasSize(2);
+    }
+
     @Test
     void nobodyIsLockedOutAndNoTimerStays() throws Exception {
         assertThat(asks(opener, LONG, Duration.ofMillis(1))).isInstanceOf(LeaseTable.class);

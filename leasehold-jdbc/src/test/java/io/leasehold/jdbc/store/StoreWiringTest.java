@@ -329,7 +329,7 @@ class StoreWiringTest {
     void whereItCanBeDoneOneStatementAcquiresOneLockAndATransactionSeveral() throws SQLException {
         execute("CREATE TABLE at_once (name VARCHAR)");
         String atOnce = "SELECT '" + VerbsBench.CAT.hex()
-                + "', 'someone', 60000000000, 7, 7, name, 1, FALSE FROM at_once WHERE ? <> '' AND name = ?"
+                + "', 'someone', 60000000000, 60000000000, 7, 7, name, 1, FALSE FROM at_once WHERE ? <> '' AND name = ?"
                 + " AND ? <> '' AND ? <> '' AND ? > 0 AND ? > 0 AND ? >= 0";
         execute("INSERT INTO at_once VALUES ('x')");
         start(VerbsBench.h2(atOnce, Dialect.Polling.INSTANCE), Lives.UNKNOWN);

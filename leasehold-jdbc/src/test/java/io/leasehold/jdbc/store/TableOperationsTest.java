@@ -307,6 +307,10 @@ class TableOperationsTest {
                 .isEqualTo(1);
         operations.takenWord("\t" + ME + "\tx");
         assertThat(takenAway).as("nobody was named yet").isEmpty();
+        operations.requestedBy(ME);
+        operations.takenWord("\t" + ME + "\tx");
+        assertThat(takenAway).as("a request named it").containsExactly(LockName.exactly("x"));
+        takenAway.clear();
         CompletableFuture<Void> announced = operations.announce(record(ME), KEPT);
         operations.takenWord("\t" + ME + "\tx");
         operations.takenWord("\thost/1/another\ty");

@@ -60,7 +60,7 @@ class WorkerEdgesTest {
     private Runnable beforeTheEnd = () -> {};
     private @Nullable SQLException ofTheRollback;
     private @Nullable SQLException ofTheCommit;
-    private @Nullable SQLException ofTheOpening;
+    private @Nullable Exception ofTheOpening;
     private boolean leads = true;
 
     private Worker worker(Dialect dialect) throws SQLException {
@@ -98,10 +98,12 @@ class WorkerEdgesTest {
     }
 
     private LeaseTable table(Dialect dialect) throws SQLException {
-        SQLException refused = ofTheOpening;
-        if (refused != null) {
-            ofTheOpening = null;
-            throw refused;
+        Exception refused = ofTheOpening;
+        ofTheOpening = null;
+        if (refused instanceof SQLException failure) {
+            throw failure;
+        } else if (refused instanceof RuntimeException failure) {
+            throw failure;
         }
         Connection real = DriverManager.getConnection(url);
         opened.add(real);
@@ -381,11 +383,24 @@ class WorkerEdgesTest {
                     throw new SQLException("damaged", "HY000", 90030);
                 })))
                 .startsWith("PERMANENT ");
-        ofTheOpening = new SQLException("the pool is empty", "HY000", 1);
-        assertThat(outcome(writing((table, tries) -> "done"))).startsWith("NO_EFFECT ");
-        assertThat(told).isEmpty();
-        assertThat(outcome(writing((table, tries) -> "done"))).isEqualTo("done");
-        assertThat(told).containsExactly("reachable");
+        for (Exception reason : new Exception[] {
+            new SQLException("the pool is empty", "HY000", 1),
+            new IllegalStateException("no credentials"),
+            new StoreUnavailableException("not now", null)
+        }) {
+            ofTheOpening = reason;
+            assertThat(outcome(writing((table, tries) -> "done")))
+                    .startsWith("NO_EFFECT ")
+                    .contains(reason.getMessage());
+            assertThat(told).isEmpty();
+            assertThat(outcome(writing((table, tries) -> "done"))).isEqualTo("done");
+            assertThat(told).as(reason.getMessage()).containsExactly("reachable");
+            told.clear();
+            assertThat(outcome(writing((table, tries) -> {
+                        throw new SQLException("damaged", "HY000", 90030);
+                    })))
+                    .startsWith("PERMANENT ");
+        }
     }
 
     @Test

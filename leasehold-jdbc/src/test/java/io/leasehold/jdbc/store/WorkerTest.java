@@ -400,6 +400,39 @@ class WorkerTest {
         assertThat(outcome(quick((table, wait) -> null))).isEqualTo("done by try 1");
     }
 
+    /** It may wait for a table that another transaction has locked, which no limit of the statement prevents. */
+    @Test
+    void oneStatementThatFoundTheDatabaseSilentIsNotTriedBeforeATransactionHasWritten() throws SQLException {
+        start();
+        List<Long> quickly = new ArrayList<>();
+        long[] silentForNanos = {200_000_000L};
+        Task.QuickWork<String> silent = (table, wait) -> {
+            quickly.add(runtime.nanoTime());
+            pause(silentForNanos[0]);
+            if (quickly.size() == 1) {
+                throw broken;
+            }
+            return "at once";
+        };
+        plan(works);
+        assertThat(outcome(quick(silent))).as("a connection that ended").isEqualTo("at once");
+        quickly.clear();
+        silentForNanos[0] = 600_000_000L;
+        assertThat(outcome(quick(silent))).as("silence").isEqualTo("done by try 1");
+        assertThat(outcome(quick(silent))).as("the next").isEqualTo("done by try 1");
+        assertThat(quickly).hasSize(1);
+        Task<String> writes = Task.writing(
+                "a task",
+                (table, tries) -> {
+                    table.fenceWritten(7);
+                    return "written";
+                },
+                WorkerTest::failed);
+        assertThat(outcome(writes)).isEqualTo("written");
+        silentForNanos[0] = 0;
+        assertThat(outcome(quick(silent))).isEqualTo("at once");
+    }
+
     @Test
     void theAnswerOfOneStatementThatWasLostMayHaveBeenAGrantWhateverComesAfter() throws SQLException {
         start();

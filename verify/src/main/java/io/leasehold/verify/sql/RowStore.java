@@ -412,7 +412,15 @@ final class RowStore {
 
     private static @Nullable Object[] seen(Row row, Begun begun, boolean granted) {
         return new @Nullable Object[] {
-            row.owner(), row.holder(), row.expiresAt(), row.token(), row.fence(), row.waiter(), begun.micros(), granted
+            row.owner(),
+            row.holder(),
+            row.expiresAt(),
+            row.ttl(),
+            row.token(),
+            row.fence(),
+            row.waiter(),
+            begun.micros(),
+            granted
         };
     }
 

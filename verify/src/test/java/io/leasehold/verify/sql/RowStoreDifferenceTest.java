@@ -408,7 +408,7 @@ final class RowStoreDifferenceTest {
                     }
                     rows.add(row);
                     if (op == Op.ACQUIRE) {
-                        micros = result.getLong(7);
+                        micros = result.getLong(8);
                     }
                 }
                 return said(op, rows);
