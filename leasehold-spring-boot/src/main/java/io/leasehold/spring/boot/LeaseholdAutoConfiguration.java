@@ -19,6 +19,7 @@ import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.env.Environment;
 
 /** Configures clients of the configured or detected stores, {@code @Locked}, and an orderly shutdown. */
@@ -32,6 +33,7 @@ import org.springframework.core.env.Environment;
 @EnableConfigurationProperties(LeaseholdProperties.class)
 @EnableLeasehold
 @Import(NamedClients.class)
+@ImportRuntimeHints(LettuceStore.Hints.class)
 public final class LeaseholdAutoConfiguration {
 
     LeaseholdAutoConfiguration() {}
