@@ -1,8 +1,10 @@
 package io.leasehold.spring.boot;
 
+import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -21,7 +23,7 @@ final class LeaseholdHealth {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");
 
-    /** The name of a lock that is never held: a query for it checks a store that has failed before. */
+    /** The name of a lock that is held only for a moment: acquiring it checks a store that has failed before. */
     private static final LockName PROBE = LockName.exactly("leasehold-health");
 
     private final ObjectProvider<LockClient> clients;
@@ -51,14 +53,19 @@ final class LeaseholdHealth {
         };
     }
 
-    /** Queries a store that has failed: an application that is out of service receives no work that would do so. */
+    /**
+     * Acquires a lock at a store that has failed: an application that is out of service receives no work that would do
+     * so. A query would not do, since a store that is full, or has become read-only, still answers queries.
+     */
     private static LeaseStatus.Answers answersNow(@Nullable LockClient client, LeaseStatus status) {
         if (status.answers() == LeaseStatus.Answers.NO && client != null) {
-            try {
-                client.admin().inspect(PROBE);
+            try (Lease probe = client.named(PROBE).tryAcquire(Duration.ZERO)) {
+                LOG.debug("the store for locks has answered again: {}", probe == null ? "busy" : probe);
                 status.answered();
             } catch (LockStoreException | IllegalStateException e) {
-                LOG.debug("the store for locks does not answer", e);
+                LOG.debug("the store for locks does not grant locks", e);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
             }
         }
         return status.answers();
