@@ -17,6 +17,7 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spring.EnableLeasehold;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
 import io.leasehold.spring.LintLevel;
@@ -47,6 +48,7 @@ import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.core.Ordered;
 
 /** Tests of the beans of an application, and of the messages. */
 @Tag("quick")
@@ -204,6 +206,28 @@ class LeaseholdAutoConfigurationTest {
         });
     }
 
+    @Configuration(proxyBeanMethods = false)
+    @EnableLeasehold(order = 10)
+    static class OwnOrder {}
+
+    @Test
+    void theOrderThatTheApplicationWritesIsTaken() {
+        inMemory.withUserConfiguration(OwnOrder.class)
+                .withBean(Jobs.class)
+                .withPropertyValues("leasehold.defaults.max-wait=0")
+                .run(context -> {
+                    assertThat(context.getBean("leaseholdAdvisor", Ordered.class)
+                                    .getOrder())
+                            .isEqualTo(10);
+                    assertThat(context.getBean(Jobs.class).run()).isEqualTo("job");
+                });
+        inMemory.withUserConfiguration(OwnOrder.class)
+                .withPropertyValues("leasehold.advisor-order=11")
+                .run(context -> assertThat(context.getBean("leaseholdAdvisor", Ordered.class)
+                                .getOrder())
+                        .isEqualTo(11));
+    }
+
     @Test
     void aClientOfTheApplicationsOwnIsTaken() {
         application
@@ -293,9 +317,11 @@ class LeaseholdAutoConfigurationTest {
                     LockName.exactly("x"), 1, LockListener.RenewalOutcome.FAILED, Duration.ZERO, Duration.ZERO));
             assertThat(health.code()).isEqualTo("UP");
         });
-        inMemory.withBean(LockClient.class, () -> Leasehold.builder()
-                        .store(LeaseholdAutoConfigurationTest::full)
-                        .connect())
+        inMemory.withBean(
+                        LockClient.class,
+                        () -> Leasehold.builder()
+                                .store(LeaseholdAutoConfigurationTest::full)
+                                .connect())
                 .run(context -> {
                     assertThat(context.getBean(LockClient.class).admin().inspect("x"))
                             .isEmpty();
