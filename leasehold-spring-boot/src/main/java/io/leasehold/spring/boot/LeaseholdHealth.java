@@ -72,12 +72,17 @@ final class LeaseholdHealth {
     }
 
     Map<String, Object> details() {
-        Map<String, Object> details = details(clients.getIfUnique(), status);
+        LockClient standard = clients.getIfUnique();
+        Map<String, Object> details = described(standard);
+        if (standard == null || configured.reports(standard, status)) {
+            details.putAll(counts(status));
+        }
         Map<String, Object> named = new TreeMap<>();
         configured.all().forEach((name, one) -> {
             Map<String, Object> shown = new LinkedHashMap<>();
             shown.put("status", code(one.status().answers()));
-            shown.putAll(details(one.client(), one.status()));
+            shown.putAll(described(one.client()));
+            shown.putAll(counts(one.status()));
             named.put(name, shown);
         });
         if (!named.isEmpty()) {
@@ -86,12 +91,17 @@ final class LeaseholdHealth {
         return details;
     }
 
-    private static Map<String, Object> details(@Nullable LockClient client, LeaseStatus status) {
+    private static Map<String, Object> described(@Nullable LockClient client) {
         Map<String, Object> details = new LinkedHashMap<>();
         if (client != null) {
             details.put("store", client.storeDescription());
             details.put("guarantees", client.guarantees().toString());
         }
+        return details;
+    }
+
+    private static Map<String, Object> counts(LeaseStatus status) {
+        Map<String, Object> details = new LinkedHashMap<>();
         details.put(
                 "held",
                 status.held().stream().mapToInt(LeaseStatus.Count::count).sum());
