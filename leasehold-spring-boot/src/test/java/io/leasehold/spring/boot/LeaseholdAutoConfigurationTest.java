@@ -305,6 +305,12 @@ class LeaseholdAutoConfigurationTest {
         });
         inMemory.withPropertyValues("management.health.leasehold.enabled=false")
                 .run(context -> assertThat(context).doesNotHaveBean("leaseholdHealthIndicator"));
+        ApplicationContextRunner withoutDefaults =
+                inMemory.withPropertyValues("management.health.defaults.enabled=false");
+        withoutDefaults.run(context -> assertThat(context).doesNotHaveBean("leaseholdHealthIndicator"));
+        withoutDefaults
+                .withPropertyValues("management.health.leasehold.enabled=true")
+                .run(context -> assertThat(context).hasBean("leaseholdHealthIndicator"));
     }
 
     @Test
