@@ -67,11 +67,13 @@ public final class LeaseholdLockProvider implements ExtensibleLockProvider {
     }
 
     /**
-     * Returns this provider with other options. ShedLock sets {@code maxHold} and {@code atLeast}, and the ttl of
-     * leases that are not renewed.
+     * Returns this provider with other options, in addition to those of earlier calls. ShedLock sets {@code maxHold}
+     * and {@code atLeast}, and the ttl of leases that are not renewed.
      */
     public LeaseholdLockProvider with(UnaryOperator<LockOptions> change) {
-        return new LeaseholdLockProvider(client, Objects.requireNonNull(change, "change"), renewed);
+        Objects.requireNonNull(change, "change");
+        UnaryOperator<LockOptions> before = this.change;
+        return new LeaseholdLockProvider(client, options -> change.apply(before.apply(options)), renewed);
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.leasehold.shedlock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import io.leasehold.Fairness;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
@@ -111,6 +112,9 @@ class LeaseholdLockProviderTest {
         assertThat(validity("b", getLockProvider().with(brief).unrenewed())).isGreaterThan(Duration.ofMinutes(59));
         assertThat(validity("c", getLockProvider().unrenewed().with(brief))).isGreaterThan(Duration.ofMinutes(59));
         assertThat(asked).hasValue(3);
+        LeaseholdLockProvider both =
+                getLockProvider().with(brief).with(options -> options.fairness(Fairness.STRICT_FIFO));
+        assertThat(validity("d", both)).isLessThanOrEqualTo(Duration.ofSeconds(7));
     }
 
     private static Duration validity(String name, LeaseholdLockProvider provider) {

@@ -8,7 +8,8 @@ import java.lang.annotation.Target;
 
 /**
  * Marks a parameter of type {@code long} of a {@link Locked} method that receives the
- * {@linkplain io.leasehold.Lease#fencingToken() fencing token} of the lease, regardless of the caller's argument.
+ * {@linkplain io.leasehold.Lease#fencingToken() fencing token} of the lease, regardless of the caller's argument. An
+ * annotation of the same parameter in an interface or a superclass counts, too.
  */
 @Target(ElementType.PARAMETER)
 @Retention(RetentionPolicy.RUNTIME)

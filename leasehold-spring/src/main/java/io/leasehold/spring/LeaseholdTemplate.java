@@ -63,9 +63,12 @@ public final class LeaseholdTemplate {
         this.observations = observations;
     }
 
-    /** Returns this template with other options for its locks. */
+    /** Returns this template with other options for its locks, in addition to those of earlier calls. */
     public LeaseholdTemplate with(UnaryOperator<LockOptions> change) {
-        return new LeaseholdTemplate(client, settings, change, onLoss, observations);
+        Objects.requireNonNull(change, "change");
+        UnaryOperator<LockOptions> before = this.change;
+        return new LeaseholdTemplate(
+                client, settings, options -> change.apply(before.apply(options)), onLoss, observations);
     }
 
     /** Returns this template with another treatment of the work after a loss. */

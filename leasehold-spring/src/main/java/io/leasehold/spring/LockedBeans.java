@@ -120,7 +120,8 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
                             "is locked inside of the transaction of " + outside
                                     + ": the lock would be released before the commit",
                             "Give that advisor a larger order, such as @EnableTransactionManagement without an"
-                                    + " order, or give the lock a smaller one with @EnableLeasehold(order = …)");
+                                    + " order, or give the lock a smaller one with @EnableLeasehold(order = …) or the property"
+                                    + " leasehold.advisor-order");
                 }
                 seen = true;
             } else if (LockedAdvisor.isOfTransactions(advisor)) {
@@ -129,7 +130,8 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
                 throw LintFinding.refusal(
                         locked.method(),
                         "is locked outside of @Async: the lock would be released before the method runs",
-                        "Give the lock a larger order with @EnableLeasehold(order = …)");
+                        "Give the lock a larger order with @EnableLeasehold(order = …) or the property"
+                                + " leasehold.advisor-order");
             }
         }
     }

@@ -10,7 +10,6 @@ import io.leasehold.spi.method.LockKind;
 import io.leasehold.spi.method.OptionChanges;
 import io.leasehold.spring.LockedMethod.Style;
 import java.lang.reflect.Method;
-import java.lang.reflect.Parameter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -28,6 +27,7 @@ import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotatedMethod;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.scheduling.annotation.Scheduled;
@@ -193,15 +193,17 @@ final class LockedMethodReader {
         int lease = -1;
         int multiLease = -1;
         int token = -1;
-        Parameter[] parameters = method.getParameters();
-        for (int i = 0; i < parameters.length; i++) {
-            Class<?> type = parameters[i].getType();
+        // It also finds annotations of the same parameter in interfaces and superclasses.
+        MethodParameter[] annotated = new AnnotatedMethod(method).getMethodParameters();
+        Class<?>[] types = method.getParameterTypes();
+        for (int i = 0; i < types.length; i++) {
+            Class<?> type = types[i];
             if (type == Lease.class || type == Permit.class) {
                 refuseNoPermit(method, type, naming);
                 lease = i;
             } else if (type == MultiLease.class) {
                 multiLease = i;
-            } else if (parameters[i].isAnnotationPresent(FencingToken.class)) {
+            } else if (annotated[i].hasParameterAnnotation(FencingToken.class)) {
                 if (type != long.class && type != Long.class) {
                     throw LintFinding.refusal(
                             method, "has a @FencingToken of type " + type.getSimpleName(), "Make it a long");

@@ -24,11 +24,12 @@ final class StageCalls {
             throw call.refusedInTransaction();
         }
         AtomicBoolean began = new AtomicBoolean();
+        CallerContext.Captured caller = CallerContext.captured();
         WaitObservation wait = WaitObservation.start(call.observations(), call.names(), null);
         CompletableFuture<Object> held = wait.asking(() -> call.lock().holdWhile(call.maxWait(), hold -> {
             began.set(true);
             wait.ended(new Attempt.Acquired<>(hold));
-            return body(call, hold);
+            return body(call, hold, caller);
         }));
         CompletableFuture<Object> returned = held.handle((value, error) -> {
                     Throwable cause = cause(error);
@@ -36,7 +37,7 @@ final class StageCalls {
                         waited(wait, cause);
                     }
                     return cause instanceof LockBusyException busy && !began.get()
-                            ? busy(call, busy)
+                            ? busy(call, busy, caller)
                             : cause != null
                                     ? CompletableFuture.<Object>failedFuture(cause)
                                     : CompletableFuture.completedFuture(value);
@@ -57,12 +58,12 @@ final class StageCalls {
         }
     }
 
-    private static CompletionStage<Object> body(LockCall call, Hold hold) {
+    private static CompletionStage<Object> body(LockCall call, Hold hold, CallerContext.Captured caller) {
         LeaseScope scope = call.scope(hold, null);
         CompletionStage<Object> running;
         LeaseScope before = scope.enter();
         try {
-            running = stage(call.body().run(hold));
+            running = stage(caller.run(() -> call.body().run(hold)));
         } catch (Throwable e) {
             running = CompletableFuture.failedFuture(e);
         } finally {
@@ -84,9 +85,9 @@ final class StageCalls {
         return end;
     }
 
-    private static CompletionStage<Object> busy(LockCall call, LockBusyException e) {
+    private static CompletionStage<Object> busy(LockCall call, LockBusyException e, CallerContext.Captured caller) {
         try {
-            return stage(call.whenBusy().result(attempt(e)));
+            return stage(caller.run(() -> call.whenBusy().result(attempt(e))));
         } catch (Throwable thrown) {
             return CompletableFuture.failedFuture(thrown);
         }

@@ -1,6 +1,8 @@
 package io.leasehold.spring;
 
 import io.leasehold.spi.method.LeaseScope;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.Ordered;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -28,7 +30,7 @@ final class ThreadTransactions {
 
     /**
      * Registers the lease at the active transaction, which checks it before its commit and releases it after its
-     * completion.
+     * completion; if there are several, each checks it, and the last one releases it.
      */
     static void releaseAfterCompletion(LeaseScope scope) {
         OfSpring.releaseAfterCompletion(scope);
@@ -45,22 +47,39 @@ final class ThreadTransactions {
         private OfSpring() {}
 
         static boolean isActive() {
+            return isSynchronized() || !others().isEmpty();
+        }
+
+        private static List<OpenTransactions.Open> others() {
+            return OpenTransactions.current(isSynchronized());
+        }
+
+        private static boolean isSynchronized() {
             return TransactionSynchronizationManager.isActualTransactionActive()
                     && TransactionSynchronizationManager.isSynchronizationActive();
         }
 
         static @Nullable LeaseScope kept(LockCall call) {
-            ReleasedWithTransaction kept = call.asked()
-                    .keptAmong(
-                            TransactionSynchronizationManager.getSynchronizations().stream()
-                                    .filter(ReleasedWithTransaction.class::isInstance)
-                                    .map(ReleasedWithTransaction.class::cast)
-                                    .toList(),
-                            ReleasedWithTransaction::scope);
+            List<KeptLease> all = new ArrayList<>();
+            if (isSynchronized()) {
+                TransactionSynchronizationManager.getSynchronizations().stream()
+                        .filter(ReleasedWithTransaction.class::isInstance)
+                        .map(one -> ((ReleasedWithTransaction) one).lease())
+                        .forEach(all::add);
+            }
+            others().forEach(open -> all.addAll(open.kept()));
+            KeptLease kept = call.asked().keptAmong(all, KeptLease::scope);
             return kept == null ? null : kept.scope();
         }
 
         static void checkToo(LeaseScope scope) {
+            others().forEach(open -> open.check(scope));
+            if (isSynchronized()) {
+                checkSynchronized(scope);
+            }
+        }
+
+        private static void checkSynchronized(LeaseScope scope) {
             boolean known = TransactionSynchronizationManager.getSynchronizations().stream()
                     .anyMatch(one -> one instanceof CheckedBeforeCommit check && scope.isCheckedBy(check.scope()));
             if (!known) {
@@ -69,8 +88,19 @@ final class ThreadTransactions {
         }
 
         static void releaseAfterCompletion(LeaseScope scope) {
-            TransactionSynchronizationManager.registerSynchronization(new CheckedBeforeCommit(scope));
-            TransactionSynchronizationManager.registerSynchronization(new ReleasedWithTransaction(scope));
+            List<OpenTransactions.Open> others = others();
+            // Without any other, this fails if the transaction has disappeared meanwhile: nothing would release the
+            // lease.
+            boolean registered = others.isEmpty() || isSynchronized();
+            KeptLease lease = new KeptLease(scope, others.size() + (registered ? 1 : 0));
+            if (registered) {
+                TransactionSynchronizationManager.registerSynchronization(new CheckedBeforeCommit(scope));
+                TransactionSynchronizationManager.registerSynchronization(new ReleasedWithTransaction(lease));
+            }
+            others.forEach(open -> {
+                open.check(scope);
+                open.keep(lease);
+            });
         }
     }
 
@@ -94,7 +124,7 @@ final class ThreadTransactions {
     }
 
     /** Runs first, so that other callbacks after completion can acquire the lock. */
-    private record ReleasedWithTransaction(LeaseScope scope) implements TransactionSynchronization {
+    private record ReleasedWithTransaction(KeptLease lease) implements TransactionSynchronization {
 
         @Override
         public int getOrder() {
@@ -103,7 +133,7 @@ final class ThreadTransactions {
 
         @Override
         public void afterCompletion(int status) {
-            scope.hold().close();
+            lease.completed();
         }
     }
 }

@@ -221,7 +221,7 @@ class BodiesInTroubleTest {
                     default -> template.observedBy(registry);
                 };
             }
-            LeaseholdTemplate made = template;
+            LeaseholdTemplate made = template.with(options -> options.maxHold(Duration.ofHours(1)));
             assertThatThrownBy(() -> made.call(LockName.exactly("x"), Duration.ZERO, lease -> {
                         assertThat(lease.remainingValidity()).isGreaterThan(Duration.ofSeconds(31));
                         // Notified after the callback that would interrupt.

@@ -9,6 +9,7 @@ import io.leasehold.LeaseLostException;
 import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.micrometer.context.ContextRegistry;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -35,7 +36,18 @@ class LockedStageTest {
         application.close();
     }
 
+    private static final ThreadLocal<String> TENANT = new ThreadLocal<>();
+
     static class Orders {
+
+        @Locked(name = "order:{}", key = "#id", maxWait = "0", onBusy = OnBusy.FALLBACK, fallback = "noTenant")
+        public CompletableFuture<String> tenant(String id) {
+            return CompletableFuture.completedFuture(TENANT.get());
+        }
+
+        CompletableFuture<String> noTenant(String id) {
+            return CompletableFuture.completedFuture("no lock for " + TENANT.get());
+        }
 
         @Locked(name = "order:{}", key = "#id", maxWait = "0")
         public CompletableFuture<String> pay(String id, CompletableFuture<String> payment, Lease lease) {
@@ -70,6 +82,19 @@ class LockedStageTest {
 
     private boolean isHeld() {
         return locks.admin().inspect("order:1").isPresent();
+    }
+
+    @Test
+    void theBodyHasTheValuesOfTheCallersThread() throws Exception {
+        ContextRegistry.getInstance().registerThreadLocalAccessor("tenant", TENANT);
+        TENANT.set("blue");
+        try (Lease other = locks.named("order:2").acquire()) {
+            assertThat(orders.tenant("1").get(1, TimeUnit.MINUTES)).isEqualTo("blue");
+            assertThat(orders.tenant("2").get(1, TimeUnit.MINUTES)).isEqualTo("no lock for blue");
+        } finally {
+            TENANT.remove();
+            ContextRegistry.getInstance().removeThreadLocalAccessor("tenant");
+        }
     }
 
     @Test

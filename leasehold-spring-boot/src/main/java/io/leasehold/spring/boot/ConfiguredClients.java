@@ -33,6 +33,7 @@ final class ConfiguredClients {
     private final ObjectProvider<LockListener> listeners;
     private final ListableBeanFactory beans;
     private final Map<String, Named> named = new ConcurrentSkipListMap<>();
+    private volatile @Nullable LockClient standard;
 
     ConfiguredClients(
             LeaseholdProperties properties,
@@ -47,7 +48,9 @@ final class ConfiguredClients {
 
     /** The client without a name. */
     LockClient standard() {
-        return connected(StoreOfApplication.PREFIX, properties.client(), listeners.orderedStream());
+        LockClient connected = connected(StoreOfApplication.PREFIX, properties.client(), listeners.orderedStream());
+        standard = connected;
+        return connected;
     }
 
     /** Creates a named client; called once for each, by the definition of its bean. */
@@ -63,6 +66,14 @@ final class ConfiguredClients {
         LockClient connected = connected(NamedClients.PREFIX + "." + name, client, all);
         named.put(name, new Named(connected, status));
         return connected;
+    }
+
+    /**
+     * Whether the client without a name reports what it holds to the status. It is unknown of a client of the
+     * application's own until its first report.
+     */
+    boolean reports(LockClient client, LeaseStatus status) {
+        return client.equals(standard) || status.isHeard();
     }
 
     /** The clients created so far, by their names. */

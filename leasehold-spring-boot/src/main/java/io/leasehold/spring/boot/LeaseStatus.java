@@ -27,6 +27,7 @@ final class LeaseStatus implements LockListener {
     private final Map<String, Integer> held = new TreeMap<>();
     private final Map<String, Integer> waiting = new TreeMap<>();
     private Answers answers = Answers.UNKNOWN;
+    private boolean heard;
     private long lost;
 
     /**
@@ -39,6 +40,7 @@ final class LeaseStatus implements LockListener {
 
     @Override
     public synchronized void attemptBegan(AttemptBegan event) {
+        heard = true;
         waiting.merge(ClientRecord.listed(event.name()), 1, Integer::sum);
     }
 
@@ -80,6 +82,11 @@ final class LeaseStatus implements LockListener {
 
     synchronized void answered() {
         answers = Answers.YES;
+    }
+
+    /** Whether a client has reported anything. */
+    synchronized boolean isHeard() {
+        return heard;
     }
 
     synchronized Answers answers() {

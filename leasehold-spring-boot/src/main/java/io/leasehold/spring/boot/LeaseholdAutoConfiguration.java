@@ -14,11 +14,14 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.env.Environment;
 
 /** Configures clients of the configured or detected stores, {@code @Locked}, and an orderly shutdown. */
@@ -30,11 +33,20 @@ import org.springframework.core.env.Environment;
             "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration"
         })
 @EnableConfigurationProperties(LeaseholdProperties.class)
-@EnableLeasehold
 @Import(NamedClients.class)
+@ImportRuntimeHints(LettuceStore.Hints.class)
 public final class LeaseholdAutoConfiguration {
 
     LeaseholdAutoConfiguration() {}
+
+    /** Enables {@code @Locked}, unless the application does so with attributes of its own. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnMissingBean(type = "io.leasehold.spring.LeaseholdConfiguration", search = SearchStrategy.CURRENT)
+    @EnableLeasehold
+    static class Enabled {
+
+        Enabled() {}
+    }
 
     @Bean
     @ConditionalOnMissingBean

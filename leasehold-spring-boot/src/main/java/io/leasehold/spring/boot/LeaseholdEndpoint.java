@@ -39,25 +39,29 @@ final class LeaseholdEndpoint {
 
     @ReadOperation
     public Map<String, Object> overview() {
-        Map<String, Object> shown = overview(clients.getIfUnique(), status);
+        LockClient standard = clients.getIfUnique();
+        Map<String, Object> shown =
+                overview(standard, status, standard == null || configured.reports(standard, status));
         Map<String, Object> named = new TreeMap<>();
-        configured.all().forEach((name, one) -> named.put(name, overview(one.client(), one.status())));
+        configured.all().forEach((name, one) -> named.put(name, overview(one.client(), one.status(), true)));
         if (!named.isEmpty()) {
             shown.put("clients", named);
         }
         return shown;
     }
 
-    private static Map<String, Object> overview(@Nullable LockClient client, LeaseStatus status) {
+    private static Map<String, Object> overview(@Nullable LockClient client, LeaseStatus status, boolean reports) {
         Map<String, Object> shown = new LinkedHashMap<>();
         if (client != null) {
             shown.put("store", client.storeDescription());
             shown.put("guarantees", client.guarantees().toString());
             shown.put("client", client.holderId());
         }
-        shown.put("held", status.held());
-        shown.put("waiting", status.waiting());
-        shown.put("lost", status.lostSinceStart());
+        if (reports) {
+            shown.put("held", status.held());
+            shown.put("waiting", status.waiting());
+            shown.put("lost", status.lostSinceStart());
+        }
         return shown;
     }
 

@@ -1,8 +1,10 @@
 package io.leasehold.spring.boot;
 
+import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -21,7 +23,7 @@ final class LeaseholdHealth {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");
 
-    /** The name of a lock that is never held: a query for it checks a store that has failed before. */
+    /** The name of a lock that is held only for a moment: acquiring it checks a store that has failed before. */
     private static final LockName PROBE = LockName.exactly("leasehold-health");
 
     private final ObjectProvider<LockClient> clients;
@@ -51,26 +53,36 @@ final class LeaseholdHealth {
         };
     }
 
-    /** Queries a store that has failed: an application that is out of service receives no work that would do so. */
+    /**
+     * Acquires a lock at a store that has failed: an application that is out of service receives no work that would do
+     * so. A query would not do, since a store that is full, or has become read-only, still answers queries.
+     */
     private static LeaseStatus.Answers answersNow(@Nullable LockClient client, LeaseStatus status) {
         if (status.answers() == LeaseStatus.Answers.NO && client != null) {
-            try {
-                client.admin().inspect(PROBE);
+            try (Lease probe = client.named(PROBE).tryAcquire(Duration.ZERO)) {
+                LOG.debug("the store for locks has answered again: {}", probe == null ? "busy" : probe);
                 status.answered();
             } catch (LockStoreException | IllegalStateException e) {
-                LOG.debug("the store for locks does not answer", e);
+                LOG.debug("the store for locks does not grant locks", e);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
             }
         }
         return status.answers();
     }
 
     Map<String, Object> details() {
-        Map<String, Object> details = details(clients.getIfUnique(), status);
+        LockClient standard = clients.getIfUnique();
+        Map<String, Object> details = described(standard);
+        if (standard == null || configured.reports(standard, status)) {
+            details.putAll(counts(status));
+        }
         Map<String, Object> named = new TreeMap<>();
         configured.all().forEach((name, one) -> {
             Map<String, Object> shown = new LinkedHashMap<>();
             shown.put("status", code(one.status().answers()));
-            shown.putAll(details(one.client(), one.status()));
+            shown.putAll(described(one.client()));
+            shown.putAll(counts(one.status()));
             named.put(name, shown);
         });
         if (!named.isEmpty()) {
@@ -79,12 +91,17 @@ final class LeaseholdHealth {
         return details;
     }
 
-    private static Map<String, Object> details(@Nullable LockClient client, LeaseStatus status) {
+    private static Map<String, Object> described(@Nullable LockClient client) {
         Map<String, Object> details = new LinkedHashMap<>();
         if (client != null) {
             details.put("store", client.storeDescription());
             details.put("guarantees", client.guarantees().toString());
         }
+        return details;
+    }
+
+    private static Map<String, Object> counts(LeaseStatus status) {
+        Map<String, Object> details = new LinkedHashMap<>();
         details.put(
                 "held",
                 status.held().stream().mapToInt(LeaseStatus.Count::count).sum());

@@ -6,14 +6,12 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /** Configures the health contributor {@code leasehold} for the version of Boot that is present. */
 @AutoConfiguration(after = LeaseholdAutoConfiguration.class)
 @ConditionalOnBean(LeaseStatus.class)
-@ConditionalOnProperty(name = "management.health.leasehold.enabled", matchIfMissing = true)
 public final class LeaseholdHealthAutoConfiguration {
 
     LeaseholdHealthAutoConfiguration() {}
@@ -21,6 +19,7 @@ public final class LeaseholdHealthAutoConfiguration {
     /** The contributor for Boot 3. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
+    @org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator("leasehold")
     static class OfBoot3 {
         @Bean
         @ConditionalOnMissingBean(name = "leaseholdHealthIndicator")
@@ -36,6 +35,7 @@ public final class LeaseholdHealthAutoConfiguration {
     /** The contributor for Boot 4, in which the interface has moved. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.boot.health.contributor.HealthIndicator")
+    @org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator("leasehold")
     static class OfBoot4 {
         @Bean
         @ConditionalOnMissingBean(name = "leaseholdHealthIndicator")

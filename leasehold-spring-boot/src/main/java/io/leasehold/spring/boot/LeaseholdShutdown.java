@@ -11,7 +11,7 @@ import org.springframework.core.task.SimpleAsyncTaskExecutor;
 
 /**
  * Closes the clients when the application stops: after the web server and the schedulers, which still use locks, and
- * before connections that a client may use.
+ * before connections that a client may use. A client that the context does not own stays open.
  */
 final class LeaseholdShutdown implements SmartLifecycle {
 
@@ -44,6 +44,7 @@ final class LeaseholdShutdown implements SmartLifecycle {
         closed = true;
         List<LockClient> clients = Arrays.stream(beans.getBeanNamesForType(LockClient.class, false, false))
                 .filter(beans::containsSingleton)
+                .filter(this::isOwned)
                 .map(name -> beans.getBean(name, LockClient.class))
                 .toList();
         if (clients.size() == 1) {
@@ -51,6 +52,12 @@ final class LeaseholdShutdown implements SmartLifecycle {
         } else {
             allAtOnce(clients);
         }
+    }
+
+    /** Whether the context closes it: not a registered object, or a bean whose life cycle is left to the application. */
+    private boolean isOwned(String name) {
+        return beans.containsBeanDefinition(name)
+                && !"".equals(beans.getMergedBeanDefinition(name).getDestroyMethodName());
     }
 
     /**

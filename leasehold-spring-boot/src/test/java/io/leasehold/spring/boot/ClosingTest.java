@@ -20,6 +20,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 
 /** Tests of the settings that each client gets, and of the time for holders at the end of an application. */
 @Tag("quick")
@@ -50,6 +52,31 @@ class ClosingTest {
             closing.join(Duration.ofMinutes(1).toMillis());
             assertThat(closing.isAlive()).isFalse();
         });
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Shared {
+
+        private static final LockClient SHARED = Leasehold.connect("memory:");
+
+        @Bean(destroyMethod = "")
+        LockClient shared() {
+            return SHARED;
+        }
+    }
+
+    /** By the convention of Spring: another context may use it. */
+    @Test
+    void aClientThatTheContextDoesNotOwnStaysOpen() throws InterruptedException {
+        try (LockClient registered = Leasehold.connect("memory:");
+                LockClient shared = Shared.SHARED) {
+            inMemory.withUserConfiguration(Shared.class)
+                    .withInitializer(context -> context.getBeanFactory().registerSingleton("registered", registered))
+                    .run(context ->
+                            assertThat(context).getBeans(LockClient.class).hasSize(2));
+            registered.named("x").acquire().close();
+            shared.named("x").acquire().close();
+        }
     }
 
     /** Otherwise it would run, refuse every lock, and count as healthy. */

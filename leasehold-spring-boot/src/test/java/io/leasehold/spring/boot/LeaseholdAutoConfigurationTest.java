@@ -10,10 +10,14 @@ import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.SingleNodeStore;
-import io.leasehold.spi.StoreAdmin;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spring.EnableLeasehold;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
 import io.leasehold.spring.LintLevel;
@@ -24,8 +28,6 @@ import io.leasehold.testkit.virtual.PassingStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -46,6 +48,7 @@ import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.core.Ordered;
 
 /** Tests of the beans of an application, and of the messages. */
 @Tag("quick")
@@ -203,6 +206,28 @@ class LeaseholdAutoConfigurationTest {
         });
     }
 
+    @Configuration(proxyBeanMethods = false)
+    @EnableLeasehold(order = 10)
+    static class OwnOrder {}
+
+    @Test
+    void theOrderThatTheApplicationWritesIsTaken() {
+        inMemory.withUserConfiguration(OwnOrder.class)
+                .withBean(Jobs.class)
+                .withPropertyValues("leasehold.defaults.max-wait=0")
+                .run(context -> {
+                    assertThat(context.getBean("leaseholdAdvisor", Ordered.class)
+                                    .getOrder())
+                            .isEqualTo(10);
+                    assertThat(context.getBean(Jobs.class).run()).isEqualTo("job");
+                });
+        inMemory.withUserConfiguration(OwnOrder.class)
+                .withPropertyValues("leasehold.advisor-order=11")
+                .run(context -> assertThat(context.getBean("leaseholdAdvisor", Ordered.class)
+                                .getOrder())
+                        .isEqualTo(11));
+    }
+
     @Test
     void aClientOfTheApplicationsOwnIsTaken() {
         application
@@ -280,6 +305,12 @@ class LeaseholdAutoConfigurationTest {
         });
         inMemory.withPropertyValues("management.health.leasehold.enabled=false")
                 .run(context -> assertThat(context).doesNotHaveBean("leaseholdHealthIndicator"));
+        ApplicationContextRunner withoutDefaults =
+                inMemory.withPropertyValues("management.health.defaults.enabled=false");
+        withoutDefaults.run(context -> assertThat(context).doesNotHaveBean("leaseholdHealthIndicator"));
+        withoutDefaults
+                .withPropertyValues("management.health.leasehold.enabled=true")
+                .run(context -> assertThat(context).hasBean("leaseholdHealthIndicator"));
     }
 
     @Test
@@ -292,9 +323,14 @@ class LeaseholdAutoConfigurationTest {
                     LockName.exactly("x"), 1, LockListener.RenewalOutcome.FAILED, Duration.ZERO, Duration.ZERO));
             assertThat(health.code()).isEqualTo("UP");
         });
-        application
-                .withBean(LockClient.class, LeaseholdAutoConfigurationTest::silent)
+        inMemory.withBean(
+                        LockClient.class,
+                        () -> Leasehold.builder()
+                                .store(LeaseholdAutoConfigurationTest::full)
+                                .connect())
                 .run(context -> {
+                    assertThat(context.getBean(LockClient.class).admin().inspect("x"))
+                            .isEmpty();
                     LeaseStatus status = context.getBean(LeaseStatus.class);
                     LeaseholdHealth health = new LeaseholdHealth(
                             context.getBeanProvider(LockClient.class),
@@ -310,16 +346,17 @@ class LeaseholdAutoConfigurationTest {
                 });
     }
 
-    /** A client whose store does not answer. */
-    private static LockClient silent() {
-        return Leasehold.builder()
-                .store(runtime -> new PassingStore(new SingleNodeStore(new InMemoryNode(runtime), runtime)) {
-                    @Override
-                    public StoreAdmin admin() {
-                        return new NoAnswer();
-                    }
-                })
-                .connect();
+    /** A store that answers queries and grants no lock, like a Redis that is full or has become a replica. */
+    private static LockStore full(LockRuntime runtime) {
+        return new PassingStore(new SingleNodeStore(new InMemoryNode(runtime), runtime)) {
+            @Override
+            public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+                return CompletableFuture.completedFuture(new AcquireReply.Failed(
+                        FailureKind.NO_EFFECT,
+                        new StoreUnavailableException("command not allowed when used memory > 'maxmemory'", null),
+                        request.ballotSoFar()));
+            }
+        };
     }
 
     @Test
@@ -338,26 +375,6 @@ class LeaseholdAutoConfigurationTest {
                         assertThat(endpoint.forceRelease("x")).containsEntry("released", true);
                     }
                 });
-    }
-
-    private static final class NoAnswer implements StoreAdmin {
-
-        private final StoreUnavailableException failure = new StoreUnavailableException("no answer", null);
-
-        @Override
-        public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
-            return CompletableFuture.failedFuture(failure);
-        }
-
-        @Override
-        public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
-            return CompletableFuture.failedFuture(failure);
-        }
-
-        @Override
-        public CompletableFuture<Boolean> forceRelease(LockName name, String holderId) {
-            return CompletableFuture.failedFuture(failure);
-        }
     }
 
     record First(LockClient client) {}

@@ -6,13 +6,22 @@ import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.servers.RedisServer;
 import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
+import org.springframework.data.redis.connection.RedisSocketConfiguration;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** Tests of locks at the Redis of the application. */
@@ -52,5 +61,45 @@ class RedisOfApplicationTest {
                     .run(context -> assertThat(context.getBean(LockClient.class).storeDescription())
                             .contains("redis"));
         }
+    }
+
+    /** The factory's accessor for the configuration of a single server returns an unused default then. */
+    @Test
+    void aSingleServerThatIsConfiguredAsAnyKindIsThePlaceForLocks() throws Exception {
+        try (RedisServer redis = RedisServer.builder().start()) {
+            RedisConfiguration server = new RedisStandaloneConfiguration("localhost", redis.port());
+            application
+                    .withBean(LettuceConnectionFactory.class, () -> new LettuceConnectionFactory(server))
+                    .run(context -> {
+                        try (Lease lease =
+                                context.getBean(LockClient.class).named("x").acquire()) {
+                            assertThat(context.getBean(LettuceConnectionFactory.class)
+                                            .getConnection()
+                                            .keyCommands()
+                                            .exists("lock:{x}".getBytes(StandardCharsets.UTF_8)))
+                                    .isTrue();
+                        }
+                    });
+        }
+    }
+
+    static Stream<RedisConfiguration> aFactoryOfAnotherKindIsRefused() {
+        return Stream.of(
+                new RedisStaticMasterReplicaConfiguration("redis.example", 6379),
+                new RedisSocketConfiguration("/run/redis.sock"),
+                new RedisSentinelConfiguration("master", Set.of("redis.example:26379")),
+                new RedisClusterConfiguration(Set.of("redis.example:6379")));
+    }
+
+    /** Otherwise the locks would be kept at localhost:6379. */
+    @ParameterizedTest
+    @MethodSource
+    void aFactoryOfAnotherKindIsRefused(RedisConfiguration configuration) {
+        application
+                .withBean(LettuceConnectionFactory.class, () -> new LettuceConnectionFactory(configuration))
+                .run(context -> assertThat(new NoLockStoreFailureAnalyzer()
+                                .analyze(context.getStartupFailure())
+                                .getDescription())
+                        .startsWith("The LettuceConnectionFactory is not configured for a single server"));
     }
 }

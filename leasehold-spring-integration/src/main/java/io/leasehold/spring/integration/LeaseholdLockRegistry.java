@@ -59,9 +59,11 @@ public final class LeaseholdLockRegistry implements RenewableLockRegistry, Expir
         return new LeaseholdLockRegistry(client, name + ":{key}", UnaryOperator.identity());
     }
 
-    /** Returns this registry with other options for its locks. */
+    /** Returns this registry with other options for its locks, in addition to those of earlier calls. */
     public LeaseholdLockRegistry with(UnaryOperator<LockOptions> change) {
-        return new LeaseholdLockRegistry(client, template, Objects.requireNonNull(change, "change"));
+        Objects.requireNonNull(change, "change");
+        UnaryOperator<LockOptions> before = this.change;
+        return new LeaseholdLockRegistry(client, template, options -> change.apply(before.apply(options)));
     }
 
     /**

@@ -161,7 +161,8 @@ class LeaseholdLockRegistryTest {
 
     @Test
     void theOptionsThatAreSaidAreThoseOfEachLock() {
-        LeaseholdLockRegistry brief = registry.with(options -> options.ttl(Duration.ofSeconds(7)));
+        LeaseholdLockRegistry brief = registry.with(options -> options.ttl(Duration.ofSeconds(7)))
+                .with(options -> options.maxHold(Duration.ofHours(1)));
         Lock lock = brief.obtain("k");
         lock.lock();
         assertThat(brief.view("k").remainingValidity()).isBetween(Duration.ofMillis(1), Duration.ofSeconds(7));

@@ -10,8 +10,8 @@ import java.lang.annotation.Target;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 
 /**
- * Keeps the locks of a test in the memory of this process, regardless of the application's settings; place it on a test
- * class. A bean of type {@link LockFaults} loses and occupies locks, and makes their store unreachable.
+ * Keeps the locks of a test in the memory of this process, regardless of the application's settings, also those of clients
+ * that the application declares as beans; place it on a test class. A bean of type {@link LockFaults} loses and occupies locks, and makes their store unreachable.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

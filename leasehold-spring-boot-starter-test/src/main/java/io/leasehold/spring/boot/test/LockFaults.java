@@ -4,6 +4,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
+import io.leasehold.LockOptions;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.LockRuntime;
@@ -23,15 +24,21 @@ import org.jspecify.annotations.Nullable;
 public final class LockFaults {
 
     private final List<LockListener> listeners;
+    private final TestDefaults defaults;
     private final LockClient client;
     private final AtomicReference<@Nullable BreakableStore> store = new AtomicReference<>();
 
     /** The faults of named clients. */
     private final ConcurrentMap<String, LockFaults> named = new ConcurrentHashMap<>();
 
-    LockFaults(List<LockListener> listeners) {
+    LockFaults(List<LockListener> listeners, TestDefaults defaults) {
+        this(listeners, defaults, defaults.standard());
+    }
+
+    private LockFaults(List<LockListener> listeners, TestDefaults defaults, LockOptions options) {
         this.listeners = listeners;
-        Leasehold.Builder builder = Leasehold.builder().store(this::opened);
+        this.defaults = defaults;
+        Leasehold.Builder builder = Leasehold.builder().store(this::opened).defaults(options);
         listeners.forEach(builder::listener);
         client = builder.connect();
     }
@@ -46,22 +53,29 @@ public final class LockFaults {
         return client;
     }
 
-    /** Creates an in-memory client in place of a named client. */
+    /** Creates an in-memory client in place of another client than that which is injected by type. */
     LockClient clientAt(String name) {
-        return named.computeIfAbsent(name, unused -> new LockFaults(listeners)).client();
+        return named.computeIfAbsent(name, unused -> new LockFaults(listeners, defaults, defaults.of(name)))
+                .client();
+    }
+
+    /** Closes the client, which no bean does if the application has only clients with a name. */
+    void close() {
+        client.close();
     }
 
     /**
      * The faults for the locks of a named client.
      *
-     * @param name the name in {@code leasehold.clients.*}
+     * @param name the name in {@code leasehold.clients.*}, or that of a bean of the application which is not the one that
+     *     is injected by type
      * @throws IllegalArgumentException if there is no such client
      */
     public LockFaults at(String name) {
         LockFaults faults = named.get(name);
         if (faults == null) {
-            throw new IllegalArgumentException("there is no client \"" + name + "\" in leasehold.clients; there are "
-                    + new TreeSet<>(named.keySet()));
+            throw new IllegalArgumentException(
+                    "there is no further client \"" + name + "\"; there are " + new TreeSet<>(named.keySet()));
         }
         return faults;
     }
