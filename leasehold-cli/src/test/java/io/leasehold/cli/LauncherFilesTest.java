@@ -102,6 +102,17 @@ class LauncherFilesTest {
         assertThat(lastStart()).contains("-17.0.1-sqlite.jsa ", " io.leasehold.cli.Main run job -- true");
     }
 
+    /** An upgrade of Java replaces the program that starts all others, which then refuses the JVM that runs already. */
+    @Test
+    void startsProgramsWithoutAFileThatAnUpgradeReplaces() throws Exception {
+        assumeTrue(Files.exists(Path.of("/proc/sys/kernel/ostype")), "only Linux has this way");
+        run();
+        assertThat(lastStart()).contains(" -Djdk.lang.Process.launchMechanism=VFORK ");
+        javaVersion("25");
+        run();
+        assertThat(lastStart()).as("Java 25 prints a warning").doesNotContain("launchMechanism");
+    }
+
     /** Packages install files with the time of their build, which is before the archive of the previous version was made. */
     @Test
     void preparesAgainForAnUpgradeThatIsOlderThanItsArchive() throws Exception {
@@ -151,7 +162,8 @@ class LauncherFilesTest {
             giveAway(foreign);
             assertThat(lastStart()).as(foreign.toString()).doesNotContain("jsa").doesNotContain("org.sqlite.lib.path");
             takeBack(foreign);
-            assertThat(lastStart()).contains(archive.toString(), library.getParent().toString());
+            assertThat(lastStart())
+                    .contains(archive.toString(), library.getParent().toString());
         }
     }
 
@@ -165,9 +177,10 @@ class LauncherFilesTest {
 
     private Path onlyOne(String folder, String ending) throws IOException {
         try (Stream<Path> files = Files.walk(directory.resolve(folder))) {
-            return files.filter(file -> file.toString().endsWith(ending)).reduce((one, other) -> {
-                throw new AssertionError(one + " and " + other);
-            })
+            return files.filter(file -> file.toString().endsWith(ending))
+                    .reduce((one, other) -> {
+                        throw new AssertionError(one + " and " + other);
+                    })
                     .orElseThrow();
         }
     }

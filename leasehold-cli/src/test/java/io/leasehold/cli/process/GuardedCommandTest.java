@@ -259,8 +259,8 @@ class GuardedCommandTest {
         assumeTrue(
                 lookup.find("timeout") instanceof CommandLookup.Result.Found,
                 "timeout is not here: apt-get install coreutils");
-        String script =
-                "cd '" + directory + "'\ntrap : TERM\ntimeout 300 sh -c 'echo >runs; exec sleep 300'\necho >term\nexit 3";
+        String script = "cd '" + directory
+                + "'\ntrap : TERM\ntimeout 300 sh -c 'echo >runs; exec sleep 300'\necho >term\nexit 3";
         GuardedCommand.Settings settings = new GuardedCommand.Settings(
                 TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, strongest);
         try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
