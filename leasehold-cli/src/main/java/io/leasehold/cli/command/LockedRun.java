@@ -341,6 +341,11 @@ final class LockedRun {
             return false;
         }
         signals.handTo(null);
+        Failure vanished = ended.endedForLease() ? null : StartFailure.behind(ended.exitCode(), commandIn(lookup));
+        if (vanished != null) {
+            notStarted(vanished);
+            return false;
+        }
         report.commandEnded(ended.exitCode(), ended.leftBehind());
         if (ended.unguarded() && lease.isValid()) {
             report.ended(

@@ -5,6 +5,7 @@ import io.leasehold.cli.Failure;
 import io.leasehold.cli.process.CommandLookup;
 import java.io.IOException;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** The failure of the start of a command that was found before the lock was requested. */
 final class StartFailure {
@@ -16,6 +17,22 @@ final class StartFailure {
     private static final Pattern NO_HELPER = Pattern.compile("spawn helper|posix_spawn failed");
 
     private StartFailure() {}
+
+    /**
+     * The failure behind an exit code, or null if it is the command's own: a program that starts commands in a session of
+     * their own exits like a shell.
+     *
+     * @param now the result of another lookup
+     */
+    static @Nullable Failure behind(int exitCode, CommandLookup.Result now) {
+        if (exitCode == ExitCode.NOT_FOUND.code() && now instanceof CommandLookup.Result.NotFound none) {
+            return new Failure(ExitCode.NOT_FOUND, none.reason());
+        } else if (exitCode == ExitCode.NOT_EXECUTABLE.code()
+                && now instanceof CommandLookup.Result.NotExecutable refused) {
+            return new Failure(ExitCode.NOT_EXECUTABLE, refused.reason());
+        }
+        return null;
+    }
 
     /**
      * Translates the exception of the JVM.

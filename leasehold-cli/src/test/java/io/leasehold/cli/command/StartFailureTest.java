@@ -55,6 +55,20 @@ class StartFailureTest {
     }
 
     @Test
+    void anExitCodeIsTheCommandsUnlessTheCommandHasVanished() {
+        Result gone = new Result.NotFound("it was not found");
+        Result refused = new Result.NotExecutable("it is a directory");
+        assertThat(StartFailure.behind(127, gone)).isEqualTo(new Failure(ExitCode.NOT_FOUND, "it was not found"));
+        assertThat(StartFailure.behind(126, refused))
+                .isEqualTo(new Failure(ExitCode.NOT_EXECUTABLE, "it is a directory"));
+        assertThat(StartFailure.behind(127, FOUND)).isNull();
+        assertThat(StartFailure.behind(126, gone)).isNull();
+        assertThat(StartFailure.behind(0, gone))
+                .as("a script that removes itself")
+                .isNull();
+    }
+
+    @Test
     void anotherRefusalConcernsTheCommand() {
         String said = "Cannot run program \"/bin/job\": error=7, Argument list too long";
         assertThat(failure(said, FOUND))
