@@ -329,7 +329,7 @@ final class LockedRun {
             return false;
         }
         GuardedCommand.Ended ended;
-        try (TerminalStop stops = StoppedLine.tell(request, lease, notes)) {
+        try (TerminalStop stops = StoppedLine.tell(request, lease, command, notes)) {
             command.start(
                     ChildEnvironment.of(
                             lease, locks.holderId(), request.options().ttl(), invocation.environment()),
