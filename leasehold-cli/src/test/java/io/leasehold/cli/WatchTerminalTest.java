@@ -6,6 +6,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
@@ -99,6 +100,24 @@ class WatchTerminalTest {
                     .forEach(ProcessHandle::destroy);
 
             assertThat(pty.exitCode()).as(pty::screen).isEqualTo(143);
+            assertLeftClean(pty);
+        }
+    }
+
+    /** It reaches all processes of the terminal's foreground, and so the program that restores the settings. */
+    @Test
+    void aSecondControlCDoesNotKeepTheTerminalFromBeingRestored() throws Exception {
+        Path programs = Files.createDirectories(directory.resolve("programs"));
+        StartedCli.script(
+                programs,
+                "stty",
+                "case $1 in\n-* | size) ;;\n*) kill -s INT 0; sleep 0.2 ;;\nesac\nPATH=${PATH#*:} exec stty \"$@\"");
+        try (Pty pty = pty(
+                around("watch --interval 100ms"), Map.of("PATH", programs + ":" + System.getenv("PATH")))) {
+            Await.until(pty::screen, () -> pty.screen().contains("0 held"));
+            pty.type("\003");
+
+            assertThat(pty.exitCode()).as(pty::screen).isEqualTo(130);
             assertLeftClean(pty);
         }
     }
