@@ -113,6 +113,19 @@ class LauncherFilesTest {
         assertThat(lastStart()).as("Java 25 prints a warning").doesNotContain("launchMechanism");
     }
 
+    @Test
+    void preparesWithoutATemporaryFolder() throws Exception {
+        Files.delete(directory.resolve("tmp"));
+        assertThat(run().said().lines())
+                .singleElement()
+                .asString()
+                .contains("preparing for fast starts with Java 17.0.1");
+        assertThat(lastStart()).contains("-17.0.1-sqlite.jsa ");
+        try (Stream<Path> files = Files.walk(directory.resolve("cache"))) {
+            assertThat(files).noneMatch(file -> file.getFileName().toString().startsWith("scratch"));
+        }
+    }
+
     /** Packages install files with the time of their build, which is before the archive of the previous version was made. */
     @Test
     void preparesAgainForAnUpgradeThatIsOlderThanItsArchive() throws Exception {
