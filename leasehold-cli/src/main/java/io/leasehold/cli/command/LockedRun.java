@@ -260,7 +260,7 @@ final class LockedRun {
                 RunAttempt.begin(locks, tickets, request.lock(), request.take(), request.maxWait());
         signals.handTo(signal -> attempt.cancel(true));
         Attempt<Lease> result;
-        try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {
+        try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation)) {
             result = request.informs() ? line.await(attempt) : attempt.get();
         } catch (CancellationException withdrawn) {
             // A resume that a signal has ended has an unknown outcome.

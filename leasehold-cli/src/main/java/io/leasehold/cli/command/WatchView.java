@@ -18,9 +18,7 @@ interface WatchView extends AutoCloseable {
 
     /** A table in place on a terminal, else a line for each change. */
     static WatchView of(boolean json, Invocation invocation) {
-        boolean live = !json
-                && !invocation.environment().getOrDefault("TERM", "dumb").equals("dumb")
-                && Terminal.leadsToTerminal(1);
+        boolean live = !json && !Terminal.isDumb(invocation.environment()) && Terminal.leadsToTerminal(1);
         return live ? LiveTable.on(invocation.terminal()) : new Changes(invocation.terminal(), json);
     }
 

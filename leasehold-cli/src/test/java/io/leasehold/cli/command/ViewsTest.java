@@ -258,10 +258,15 @@ class ViewsTest {
                 .hasSize(79)
                 .startsWith("waiting for xxx")
                 .endsWith("\u2026: held by host/1/a, 2s");
-        assertThat(WaitingLine.text("nightly-report", ": held by host/1/" + "a".repeat(100), Duration.ofSeconds(2)))
+        assertThat(WaitingLine.text(
+                        "nightly-report",
+                        ": held by host-of-a-long-name/1234/0123456789abcdef/run.alice.report.sh",
+                        Duration.ofSeconds(2)))
+                .as("the label at the end says more than the rest of the id")
                 .hasSize(79)
-                .startsWith("waiting for nightly-rep\u2026: held by host/1/aaa")
-                .endsWith("a\u2026, 2s");
+                .startsWith("waiting for nightly-rep\u2026: held by host-")
+                .contains("\u2026")
+                .endsWith("/run.alice.report.sh, 2s");
     }
 
     private static List<LockAdmin.HeldLock> locks(String... names) {
