@@ -326,16 +326,17 @@ class ViewsTest {
         });
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         PrintStream stream = new PrintStream(said, true, StandardCharsets.UTF_8);
-        try (MetricsEndpoint endpoint = MetricsEndpoint.ofStore(0, new Terminal(stream, stream))) {
+        Terminal terminal = new Terminal(stream, stream);
+        try (MetricsEndpoint endpoint = MetricsEndpoint.ofStore(0)) {
             endpoint.storeAnswered(3);
             assertThat(scrape(endpoint)).contains("distributed_lock_store_up 1", "distributed_lock_store_held 3");
-            endpoint.lookForLeaksSometimes(client(admin));
+            endpoint.lookForLeaksSometimes(client(admin), terminal::complain);
             assertThat(scrape(endpoint)).as("it has just answered").contains("distributed_lock_store_up 1");
             assertThat(said.toString(StandardCharsets.UTF_8))
                     .contains("the search for leaks failed: the store is down; trying again");
             down.set(false);
             endpoint.storeAnswered(4);
-            endpoint.lookForLeaksSometimes(client(admin));
+            endpoint.lookForLeaksSometimes(client(admin), terminal::complain);
             assertThat(looks).as("looks within a minute").hasValue(1);
             assertThat(scrape(endpoint)).contains("distributed_lock_store_up 1", "distributed_lock_store_held 4");
             endpoint.storeFailed();
