@@ -11,6 +11,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.LockAdmin;
+import io.leasehold.admin.PermitsStatus;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.cli.DurationConverter;
 import io.leasehold.cli.ExitCode;
@@ -239,6 +240,35 @@ class ViewsTest {
                 .isEqualTo(
                         "health    no report from its client: it may be gone, the hold may be under a second old, or this"
                                 + " store keeps no reports; unless it renews, the lock is free in 9.0s");
+    }
+
+    /** As an option of another name. */
+    @Test
+    void aNameWithADashIsTheLastWordOfWhatIsAdvised() {
+        Holder readers = new Holder("readers", Duration.ofSeconds(9), OptionalLong.of(7), Holder.Ends.BY_TTL);
+        assertThat(advice("-x", holder("host/1/a")))
+                .anySatisfy(line -> assertThat(line).contains("leasehold wait -- -x    ("))
+                .anySatisfy(line -> assertThat(line)
+                        .contains("leasehold release --holder host/1/a -- -x    (a dry run; add --yes before the --"));
+        assertThat(advice("-x y", readers))
+                .anySatisfy(line -> assertThat(line).contains("leasehold wait -- '-x y'    ("))
+                .anySatisfy(line -> assertThat(line).contains("leasehold release --holder ID -- '-x y'    (ends one"));
+        assertThat(advice("x", holder("host/1/a")))
+                .anySatisfy(line -> assertThat(line).contains("leasehold wait x    ("))
+                .anySatisfy(line -> assertThat(line)
+                        .contains("leasehold release x --holder host/1/a    (a dry run; add --yes to take"));
+        LockAdmin admin = answering(
+                LockAdmin.class,
+                (self, method, arguments) -> Optional.of(new PermitsStatus(
+                        LockName.of("-x").asPermits(),
+                        2,
+                        1,
+                        List.of(new PermitsStatus.HeldPermit(1, holder("host/1/a"))))));
+        assertThat(PermitLines.hint(admin, LockName.of("-x"))).endsWith(": leasehold permits -- -x");
+    }
+
+    private static List<String> advice(String name, Holder holder) {
+        return new LockView(LockName.of(name), holder, List.of(), null, null).advice(holder);
     }
 
     @ParameterizedTest
