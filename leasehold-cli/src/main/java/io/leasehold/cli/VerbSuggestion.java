@@ -31,18 +31,25 @@ final class VerbSuggestion {
             return "";
         }
         CommandLine line = unmatched.getCommandLine();
-        String known = line.getParent() == null
-                ? OTHER_NAMES.get(unmatched.getUnmatched().get(0))
-                : null;
+        String first = unmatched.getUnmatched().get(0);
+        if (first.startsWith("-")) {
+            String option = OptionSuggestion.of(first, line.getCommandSpec());
+            return option == null ? "" : question(option);
+        }
+        String known = line.getParent() == null ? OTHER_NAMES.get(first) : null;
         List<String> near = known != null ? List.of(known) : unmatched.getSuggestions();
         for (String one : near) {
             CommandLine verb = line.getSubcommands().get(one);
             boolean shown =
                     verb == null || !verb.getCommandSpec().usageMessage().hidden();
             if (shown) {
-                return "; did you mean " + one + "?";
+                return question(one);
             }
         }
         return "";
+    }
+
+    private static String question(String word) {
+        return "; did you mean " + word + "?";
     }
 }

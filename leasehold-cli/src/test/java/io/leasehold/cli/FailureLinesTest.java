@@ -62,6 +62,12 @@ class FailureLinesTest {
                 "unlock x|did you mean release?",
                 "docter|did you mean doctor?",
                 "ls --jsn|did you mean --json?",
+                "run --reed job -- true|did you mean --read?",
+                "run --on-lots=kill job -- true|did you mean --on-lost?",
+                "run --wiat 1s job -- true|did you mean --wait?",
+                "run --conflict-exit=3 job -- true|did you mean --conflict-exit-code?",
+                "release job --froce|did you mean --force?",
+                "--sotre memory: ls|did you mean --store?",
                 "--store postgres://h/db ls|did you mean jdbc:postgresql:?",
                 "--store reddis://h ls|did you mean redis:?",
                 "--store zookeeper://h ls|did you mean zk:?",
@@ -73,10 +79,10 @@ class FailureLinesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"xyzzy", "warm-upp", "--store nowhere: ls"})
+    @ValueSource(strings = {"xyzzy", "warm-upp", "--store nowhere: ls", "ls --xyzzy", "ls -x", "ls -Q"})
     void nothingIsSuggestedWhereNothingIsNear(String line) {
         assertThat(run(Map.of(), line.split(" "))).isEqualTo(ExitCode.USAGE.code());
-        assertThat(said()).doesNotContain("did you mean warm-up", "did you mean sqlite");
+        assertThat(said()).doesNotContain("did you mean warm-up", "did you mean sqlite", "did you mean -");
     }
 
     @ParameterizedTest

@@ -12,6 +12,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -43,6 +44,8 @@ class LauncherFilesTest {
     /** Which some systems have as {@code sh}. */
     private static final List<String> BASH =
             Files.isExecutable(Path.of("/bin/bash")) ? List.of("/bin/bash", "--posix") : List.of("/bin/sh");
+
+    private static final int NOBODY = 65_534;
 
     @TempDir
     private Path directory;
@@ -96,10 +99,31 @@ class LauncherFilesTest {
     @Test
     void preparesOnceAndThenStartsWithWhatItPrepared() throws Exception {
         assertThat(run().said()).contains("preparing for fast starts with Java 17.0.1");
-        assertThat(run()).isEqualTo(new Ended(0, ""));
-        List<String> starts = Files.readAllLines(directory.resolve("starts"));
-        assertThat(starts.get(starts.size() - 1))
-                .contains("-17.0.1-sqlite.jsa ", " io.leasehold.cli.Main run job -- true");
+        assertThat(lastStart()).contains("-17.0.1-sqlite.jsa ", " io.leasehold.cli.Main run job -- true");
+    }
+
+    /** An upgrade of Java replaces the program that starts all others, which then refuses the JVM that runs already. */
+    @Test
+    void startsProgramsWithoutAFileThatAnUpgradeReplaces() throws Exception {
+        assumeTrue(Files.exists(Path.of("/proc/sys/kernel/ostype")), "only Linux has this way");
+        run();
+        assertThat(lastStart()).contains(" -Djdk.lang.Process.launchMechanism=VFORK ");
+        javaVersion("25");
+        run();
+        assertThat(lastStart()).as("Java 25 prints a warning").doesNotContain("launchMechanism");
+    }
+
+    @Test
+    void preparesWithoutATemporaryFolder() throws Exception {
+        Files.delete(directory.resolve("tmp"));
+        assertThat(run().said().lines())
+                .singleElement()
+                .asString()
+                .contains("preparing for fast starts with Java 17.0.1");
+        assertThat(lastStart()).contains("-17.0.1-sqlite.jsa ");
+        try (Stream<Path> files = Files.walk(directory.resolve("cache"))) {
+            assertThat(files).noneMatch(file -> file.getFileName().toString().startsWith("scratch"));
+        }
     }
 
     /** Packages install files with the time of their build, which is before the archive of the previous version was made. */
@@ -128,6 +152,57 @@ class LauncherFilesTest {
         javaVersion("17.0.1");
         Files.setLastModifiedTime(java.resolve("release"), before);
         assertThat(run().said()).isEmpty();
+    }
+
+    /** The JVM runs code from its archive and from the native library. */
+    @Test
+    void usesNoFileOfAnotherUser() throws Exception {
+        assumeTrue(
+                "root".equals(System.getProperty("user.name")), "only root may give files away: run the tests as root");
+        run();
+        Path archive = onlyOne("cache", ".jsa");
+        Path library = Files.writeString(
+                Files.createDirectories(archive.resolveSibling("native")).resolve("libsqlitejdbc.so"), "code");
+        Path jar = release.resolve("leasehold.jar");
+        Files.writeString(
+                library.resolveSibling("of"),
+                Files.size(jar) + " " + Files.getLastModifiedTime(jar).to(TimeUnit.SECONDS) + "\n");
+        assertThat(lastStart()).contains(archive.toString(), library.getParent().toString());
+        giveAway(library);
+        assertThat(lastStart()).contains(archive.toString()).doesNotContain("org.sqlite.lib.path");
+        for (Path foreign : List.of(archive, archive.getParent(), directory.resolve("cache"))) {
+            takeBack(library);
+            giveAway(foreign);
+            assertThat(lastStart()).as(foreign.toString()).doesNotContain("jsa").doesNotContain("org.sqlite.lib.path");
+            takeBack(foreign);
+            assertThat(lastStart())
+                    .contains(archive.toString(), library.getParent().toString());
+        }
+    }
+
+    private static void giveAway(Path file) throws IOException {
+        Files.setAttribute(file, "unix:uid", NOBODY);
+    }
+
+    private static void takeBack(Path file) throws IOException {
+        Files.setAttribute(file, "unix:uid", 0);
+    }
+
+    private Path onlyOne(String folder, String ending) throws IOException {
+        try (Stream<Path> files = Files.walk(directory.resolve(folder))) {
+            return files.filter(file -> file.toString().endsWith(ending))
+                    .reduce((one, other) -> {
+                        throw new AssertionError(one + " and " + other);
+                    })
+                    .orElseThrow();
+        }
+    }
+
+    /** Starts, and returns how Java was started for that. */
+    private String lastStart() throws IOException, InterruptedException {
+        assertThat(run()).isEqualTo(new Ended(0, ""));
+        List<String> starts = Files.readAllLines(directory.resolve("starts"));
+        return starts.get(starts.size() - 1);
     }
 
     /** The JVM exits when it is interrupted, which some shells take for handled. */

@@ -71,13 +71,21 @@ class ReadersOnRedisTest {
         }
     }
 
+    /** Nor a reader: a writer that waits in between would wait for the outer run, and the nested one for the writer. */
     @Test
     void aRunInsideAReaderIsNoWriterOfItsLock() {
         try (StartedCli outer = ReadersTest.read(cli, directory, "outer")) {
-            StartedCli nested = cli.with("LEASEHOLD_HOLDERS", ReadersTest.said(directory, "outer"))
-                    .run("run", "catalog", "--", "true");
-            assertThat(nested.exitCode()).as(nested.err()).isEqualTo(64);
-            assertThat(nested.err()).contains("this run is inside a run that holds lock \"catalog\"");
+            StartedCli.Setup inside = cli.with("LEASEHOLD_HOLDERS", ReadersTest.said(directory, "outer"));
+            StartedCli writer = inside.run("run", "catalog", "--", "true");
+            assertThat(writer.exitCode()).as(writer.err()).isEqualTo(64);
+            assertThat(writer.err()).contains("this run is inside a run that holds lock \"catalog\"");
+            StartedCli reader = inside.run("run", "--read", "catalog", "--", "true");
+            assertThat(reader.exitCode()).as(reader.err()).isEqualTo(64);
+            assertThat(reader.err()).contains("this run is inside a run that holds lock \"catalog\" for reading");
+            assertThat(inside.run("run", "--read", "-n", "catalog", "--", "true")
+                            .exitCode())
+                    .as("it does not wait")
+                    .isZero();
             StartedCli.shell("touch '" + directory.resolve("end") + "'");
             assertThat(outer.exitCode()).as(outer::err).isZero();
         }

@@ -100,7 +100,7 @@ class RunSignalTest {
         }
     }
 
-    private static void awaitWaiting(StartedCli waiter) {
+    static void awaitWaiting(StartedCli waiter) {
         String stack = Path.of(System.getProperty("java.home"), "bin", "jstack") + " " + waiter.pid();
         Await.until(
                 () -> "the waiter to wait; stderr: " + waiter.err(),

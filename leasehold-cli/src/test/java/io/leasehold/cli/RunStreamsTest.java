@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests of the exit codes of {@code run} for commands that cannot start or that a signal ends, and of what passes its streams. */
 @Tag("full")
@@ -41,6 +44,40 @@ class RunStreamsTest {
 
         assertThat(run.exitCode()).isEqualTo(127);
         assertThat(run.errLines()).singleElement().asString().contains("/no/such/interpreter");
+    }
+
+    /** It is looked up before the lock is requested, and the program that starts it may not report what is missing. */
+    @ParameterizedTest
+    @ValueSource(strings = {"cgroup", "reaper", "remembered"})
+    void exits127WhenTheCommandVanishesWhileItWaitsForTheLock(String containment) throws IOException {
+        Path script = Path.of(StartedCli.script(directory, "vanishes", "exit 0"));
+        try (StartedCli holder =
+                cli.start("run", "job", "--", "sh", "-c", "touch held; until [ -e go ]; do sleep 0.05; done")) {
+            Await.until(holder::err, () -> Files.exists(directory.resolve("held")));
+            try (StartedCli waiter =
+                    cli.with("LEASEHOLD_CONTAINMENT", containment).start("run", "job", "--", script.toString())) {
+                RunSignalTest.awaitWaiting(waiter);
+                Files.delete(script);
+                Files.createFile(directory.resolve("go"));
+
+                assertThat(holder.exitCode()).as(holder::err).isZero();
+                assertThat(waiter.exitCode()).as(waiter::err).isEqualTo(127);
+                assertThat(waiter.errLines()).contains("leasehold: command \"" + script + "\" was not found");
+            }
+        }
+    }
+
+    /** The program that starts it in a session of its own would take it for an option. */
+    @Test
+    void startsACommandWhoseNameBeginsWithADash() {
+        StartedCli.script(directory, "-V", "echo started");
+        for (String containment : List.of("cgroup", "remembered")) {
+            StartedCli run = cli.with("PATH", directory + ":" + System.getenv("PATH"))
+                    .with("LEASEHOLD_CONTAINMENT", containment)
+                    .run("run", "job", "--", "-V");
+            assertThat(run.exitCode()).as(run.err()).isZero();
+            assertThat(run.out()).isEqualTo("started\n");
+        }
     }
 
     @Test

@@ -130,6 +130,31 @@ class RunTerminalTest {
         }
     }
 
+    /** Such as that of an editor: an escape sequence would be shown as text, every two seconds once more. */
+    @Test
+    void aWaiterWritesOnePlainLineToATerminalThatCannotReplaceIt() throws Exception {
+        StartedCli.Setup cli =
+                new StartedCli.Setup(directory).with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
+        try (StartedCli holder =
+                cli.start("run", "job", "--", "sh", "-c", "touch ready; until [ -e end ]; do sleep 0.1; done")) {
+            Await.until(holder::err, () -> Files.exists(directory.resolve("ready")));
+            String dumb = StartedCli.script(directory, "dumb", "export TERM=dumb; exec " + run("job", "--", "true"));
+            try (Pty pty = pty(dumb)) {
+                Await.until(pty::screen, () -> pty.screen().contains("/" + holder.pid() + "/"));
+                // Longer than until a second line.
+                Thread.sleep(3_000);
+                Files.createFile(directory.resolve("end"));
+
+                assertThat(pty.exitCode()).as(pty::screen).isZero();
+                assertThat(pty.screen().lines())
+                        .singleElement()
+                        .asString()
+                        .startsWith("leasehold: waiting for job: held by ")
+                        .doesNotContain("\033");
+            }
+        }
+    }
+
     @Test
     void theCommandMayReadFromTheTerminal() throws Exception {
         String command =

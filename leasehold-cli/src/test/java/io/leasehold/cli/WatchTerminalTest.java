@@ -6,6 +6,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
@@ -99,6 +100,43 @@ class WatchTerminalTest {
                     .forEach(ProcessHandle::destroy);
 
             assertThat(pty.exitCode()).as(pty::screen).isEqualTo(143);
+            assertLeftClean(pty);
+        }
+    }
+
+    /** It reaches all processes of the terminal's foreground, and so the program that restores the settings. */
+    @Test
+    void aSecondControlCDoesNotKeepTheTerminalFromBeingRestored() throws Exception {
+        Path programs = Files.createDirectories(directory.resolve("programs"));
+        StartedCli.script(
+                programs,
+                "stty",
+                "case $1 in\n-* | size) ;;\n*) kill -s INT 0; sleep 0.2 ;;\nesac\nPATH=${PATH#*:} exec stty \"$@\"");
+        try (Pty pty = pty(around("watch --interval 100ms"), Map.of("PATH", programs + ":" + System.getenv("PATH")))) {
+            Await.until(pty::screen, () -> pty.screen().contains("0 held"));
+            pty.type("\003");
+
+            assertThat(pty.exitCode()).as(pty::screen).isEqualTo(130);
+            assertLeftClean(pty);
+        }
+    }
+
+    /** What is written beside the screen is covered, or erased by the next draw. */
+    @Test
+    void showsItsRemarksOnTheScreen() throws Exception {
+        try (LockClient locks = Leasehold.connect(store);
+                Lease one = locks.named("one").acquire();
+                Lease two = locks.named("two").acquire();
+                Pty pty = pty(around("watch --interval 100ms --metrics 0 --limit 1"), Map.of())) {
+            Await.until(pty::screen, () -> pty.screen().split("\033\\[H", -1).length > 3);
+            pty.type("q");
+            assertThat(pty.exitCode()).as(pty::screen).isZero();
+            String screen = pty.screen();
+            String last = screen.substring(screen.lastIndexOf("\033[H"));
+            assertThat(last)
+                    .contains("more than 1 held", "more than 1: raise --limit")
+                    .containsPattern("metrics at http://127.0.0.1:[1-9][0-9]*/metrics");
+            assertThat(one.isValid() && two.isValid()).isTrue();
             assertLeftClean(pty);
         }
     }

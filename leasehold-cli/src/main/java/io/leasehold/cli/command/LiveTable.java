@@ -21,6 +21,9 @@ final class LiveTable implements WatchView {
     /** The lines drawn last, without the hint to the key that quits. */
     private volatile List<Line> last = List.of();
 
+    /** The address of the metrics, which comes first, and the latest other remark: what is not drawn again is lost. */
+    private final List<String> remarks = new ArrayList<>();
+
     private List<Line> rows = List.of();
     private Set<String> before = Set.of();
     private boolean shownBefore;
@@ -46,7 +49,12 @@ final class LiveTable implements WatchView {
     public void show(LockClient locks, Listing listing) {
         HeldTable table = HeldTable.of(locks, listing.held());
         store = locks.storeDescription();
-        rows = table.lines(row -> shownBefore && !before.contains(hold(row)) ? Style.GOOD : Style.PLAIN);
+        List<Line> all = new ArrayList<>();
+        if (listing.isCut()) {
+            all.add(new Line(Style.PLAIN, listing.remark()));
+        }
+        all.addAll(table.lines(row -> shownBefore && !before.contains(hold(row)) ? Style.GOOD : Style.PLAIN));
+        rows = all;
         Set<String> now = new HashSet<>();
         table.rows().forEach(row -> now.add(hold(row)));
         before = now;
@@ -66,9 +74,18 @@ final class LiveTable implements WatchView {
         draw(new Line(Style.BAD, store + "  " + WatchView.now() + "  STORE DOWN, last seen below: " + why));
     }
 
+    @Override
+    public void remark(String line) {
+        if (remarks.size() > 1) {
+            remarks.remove(1);
+        }
+        remarks.add(line);
+    }
+
     private void draw(Line heading) {
-        List<Line> lines = new ArrayList<>(rows.size() + 1);
+        List<Line> lines = new ArrayList<>();
         lines.add(heading);
+        remarks.forEach(remark -> lines.add(new Line(Style.PLAIN, remark)));
         lines.addAll(rows);
         last = lines;
         drawLast();

@@ -131,19 +131,19 @@ record LockView(
 
     /** The health of the holder, and possible actions. */
     List<String> advice(Holder of) {
-        String name = quoted(lock.text());
         if (of.isReaders()) {
             return List.of(
                     "health    read by others; if none renews, the lock is free in " + HolderView.remaining(of),
-                    "next      leasehold wait " + name + "    (until it is free)",
-                    "          leasehold release " + name + " --holder ID"
+                    "next      leasehold wait" + words(lock, "") + "    (until it is free)",
+                    "          leasehold release" + words(lock, " --holder ID")
                             + "    (ends one reader; --holder readers ends all)");
         }
         return List.of(
                 "health    " + health(of),
-                "next      leasehold wait " + name + "    (until it is free)",
-                "          leasehold release " + name + " --holder " + quoted(of.id())
-                        + "    (a dry run; add --yes to take the lock away)");
+                "next      leasehold wait" + words(lock, "") + "    (until it is free)",
+                "          leasehold release" + words(lock, " --holder " + quoted(of.id()))
+                        + "    (a dry run; add --yes " + (isLikeAnOption(lock) ? "before the -- " : "")
+                        + "to take the lock away)");
     }
 
     /** Whether the client of the holder reports in time. */
@@ -177,6 +177,16 @@ record LockView(
             case WITH_SESSION -> silent + "; the lock is free when its session ends";
             case NEVER -> silent + "; nothing frees the lock but its holder or an operator";
         };
+    }
+
+    /** The name and the options, to append to a verb: a name like an option follows all options. */
+    static String words(LockName lock, String options) {
+        String name = quoted(lock.text());
+        return isLikeAnOption(lock) ? options + " -- " + name : " " + name + options;
+    }
+
+    private static boolean isLikeAnOption(LockName lock) {
+        return lock.text().startsWith("-");
     }
 
     /** The text quoted as one shell word. */

@@ -107,8 +107,7 @@ final class LockedRun {
     /** Performs the run; the result is in the report. */
     void run() throws InterruptedException {
         CommandLookup lookup = new CommandLookup(invocation.environment().get("PATH"));
-        CommandLookup.Result found =
-                lookup.find(request.command().command().texts().get(0));
+        CommandLookup.Result found = commandIn(lookup);
         if (found instanceof CommandLookup.Result.NotFound none) {
             report.ended(Outcome.NOT_STARTED, ExitCode.NOT_FOUND.code(), none.reason());
             return;
@@ -126,6 +125,10 @@ final class LockedRun {
         } catch (RuntimeException e) {
             fail(e);
         }
+    }
+
+    private CommandLookup.Result commandIn(CommandLookup lookup) {
+        return lookup.find(request.command().command().texts().get(0));
     }
 
     private void run(CommandLookup lookup, RunTickets tickets) throws IOException, InterruptedException {
@@ -152,7 +155,7 @@ final class LockedRun {
                     command.warnings().forEach(notes);
                     command.complainTo(complaints);
                     tickets.check(locks);
-                    runUnderLock(locks, tickets, command);
+                    runUnderLock(locks, tickets, command, lookup);
                 }
             }
         }
@@ -181,7 +184,7 @@ final class LockedRun {
         report.failed(Failure.of(problem));
     }
 
-    private void runUnderLock(LockClient locks, RunTickets tickets, GuardedCommand command)
+    private void runUnderLock(LockClient locks, RunTickets tickets, GuardedCommand command, CommandLookup lookup)
             throws InterruptedException {
         if (locks.guarantees().exclusion() == Guarantee.Exclusion.BEST_EFFORT) {
             notes.accept("store " + locks.storeDescription()
@@ -211,7 +214,7 @@ final class LockedRun {
         report.held(locks.holderId(), lease.fencingToken());
         lease.onLost(cause -> command.check());
         ReleaseOutcome ended = null;
-        if (runCommand(locks, lease, tickets, command)) {
+        if (runCommand(locks, lease, tickets, command, lookup)) {
             keep(lease, heldAtNanos);
             ended = tickets.export(locks, lease, request.options().ttl(), report, signals, notes);
         }
@@ -257,7 +260,7 @@ final class LockedRun {
                 RunAttempt.begin(locks, tickets, request.lock(), request.take(), request.maxWait());
         signals.handTo(signal -> attempt.cancel(true));
         Attempt<Lease> result;
-        try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {
+        try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation)) {
             result = request.informs() ? line.await(attempt) : attempt.get();
         } catch (CancellationException withdrawn) {
             // A resume that a signal has ended has an unknown outcome.
@@ -306,7 +309,8 @@ final class LockedRun {
     }
 
     /** Runs the command; returns whether it ran. */
-    private boolean runCommand(LockClient locks, Lease lease, RunTickets tickets, GuardedCommand command)
+    private boolean runCommand(
+            LockClient locks, Lease lease, RunTickets tickets, GuardedCommand command, CommandLookup lookup)
             throws InterruptedException {
         command.awaitReady();
         if (signals.first() != null) {
@@ -325,7 +329,7 @@ final class LockedRun {
             return false;
         }
         GuardedCommand.Ended ended;
-        try (TerminalStop stops = StoppedLine.tell(request, lease, notes)) {
+        try (TerminalStop stops = StoppedLine.tell(request, lease, command, notes)) {
             command.start(
                     ChildEnvironment.of(
                             lease, locks.holderId(), request.options().ttl(), invocation.environment()),
@@ -333,10 +337,15 @@ final class LockedRun {
             signals.handTo(command::deliver);
             ended = command.await();
         } catch (IOException e) {
-            notStarted(e);
+            notStarted(StartFailure.of(e, commandIn(lookup)));
             return false;
         }
         signals.handTo(null);
+        Failure vanished = ended.endedForLease() ? null : StartFailure.behind(ended.exitCode(), commandIn(lookup));
+        if (vanished != null) {
+            notStarted(vanished);
+            return false;
+        }
         report.commandEnded(ended.exitCode(), ended.leftBehind());
         if (ended.unguarded() && lease.isValid()) {
             report.ended(
@@ -352,11 +361,9 @@ final class LockedRun {
         return true;
     }
 
-    private void notStarted(IOException e) {
-        String text = String.valueOf(e.getMessage());
-        boolean missing = text.contains("error=2,");
-        ExitCode code = missing ? ExitCode.NOT_FOUND : ExitCode.NOT_EXECUTABLE;
-        report.ended(Outcome.NOT_STARTED, code.code(), "the command cannot be started: " + text);
+    private void notStarted(Failure failure) {
+        Outcome outcome = failure.code() == ExitCode.INTERNAL ? Outcome.INTERNAL : Outcome.NOT_STARTED;
+        report.ended(outcome, failure.code().code(), failure.reason());
     }
 
     private void reportLost(Lease lease, GuardedCommand.Ended ended) {

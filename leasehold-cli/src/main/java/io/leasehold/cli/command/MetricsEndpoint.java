@@ -5,7 +5,6 @@ import com.sun.net.httpserver.HttpServer;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockStoreException;
-import io.leasehold.cli.output.Terminal;
 import io.leasehold.micrometer.LockMetrics;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -32,13 +31,11 @@ final class MetricsEndpoint implements AutoCloseable {
     private final HttpServer server;
     private final AtomicInteger up = new AtomicInteger(1);
     private final AtomicInteger held = new AtomicInteger();
-    private final Consumer<String> complaints;
     private boolean complained;
     private long leaksAtNanos;
     private boolean looked;
 
-    private MetricsEndpoint(int port, Consumer<String> complaints, String... resources) {
-        this.complaints = complaints;
+    private MetricsEndpoint(int port, String... resources) {
         metrics = LockMetrics.builder(registry).resources(resources).build();
         try {
             server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
@@ -55,19 +52,18 @@ final class MetricsEndpoint implements AutoCloseable {
 
     /** The endpoint for this process's use of one lock. */
     static MetricsEndpoint ofRun(int port, String lock) {
-        return new MetricsEndpoint(port, nothing -> {}, lock);
+        return new MetricsEndpoint(port, lock);
     }
 
     /** The endpoint for the state of the store. */
-    static MetricsEndpoint ofStore(int port, Terminal terminal) {
-        MetricsEndpoint endpoint = new MetricsEndpoint(port, terminal::complain);
+    static MetricsEndpoint ofStore(int port) {
+        MetricsEndpoint endpoint = new MetricsEndpoint(port);
         Gauge.builder("distributed.lock.store.up", endpoint.up, AtomicInteger::get)
                 .description("Whether the store answered the last poll")
                 .register(endpoint.registry);
         Gauge.builder("distributed.lock.store.held", endpoint.held, AtomicInteger::get)
                 .description("Locks that were held at the last poll, of those that are watched")
                 .register(endpoint.registry);
-        terminal.complain(endpoint.address());
         return endpoint;
     }
 
@@ -93,7 +89,7 @@ final class MetricsEndpoint implements AutoCloseable {
         up.set(0);
     }
 
-    void lookForLeaksSometimes(LockClient locks) {
+    void lookForLeaksSometimes(LockClient locks, Consumer<String> complaints) {
         long now = System.nanoTime();
         if (looked && now - leaksAtNanos < LEAKS_EVERY_NANOS) {
             return;

@@ -50,7 +50,7 @@ final class PermitLines {
             return permits == null || permits.held().isEmpty()
                     ? null
                     : permits.held().size() + " of " + permits.count()
-                            + " permits of that name are held: leasehold permits " + LockView.quoted(lock.text());
+                            + " permits of that name are held: leasehold permits" + LockView.words(lock, "");
         } catch (LockStoreException e) {
             return null;
         }

@@ -63,8 +63,9 @@ final class RunAttempt {
     }
 
     /**
-     * Whether one of these holders keeps the lock from this request: it holds the lock, is a reader of it and the request is
-     * for a writer, or they have so many permits of the name that too few are left.
+     * Whether one of these holders keeps the lock from this request: it holds the lock, is a reader of it, or they have so
+     * many permits of the name that too few are left. A reader keeps the lock from another reader if a writer waits in
+     * between.
      *
      * @param take how many permits the request takes; 0 for one
      */
@@ -72,8 +73,7 @@ final class RunAttempt {
         if (!name.isPermits()) {
             Holder holder = admin.inspect(name.asExclusive()).orElse(null);
             return holder != null
-                    && (holders.contains(holder.id())
-                            || (holder.isReaders() && !name.isRead() && isReadBy(holders, admin, name)));
+                    && (holders.contains(holder.id()) || (holder.isReaders() && isReadBy(holders, admin, name)));
         }
         return admin.permits(name)
                 .filter(status -> status.count() - heldBy(holders, status) < Math.max(1, take))

@@ -3,6 +3,7 @@ package io.leasehold.cli.command;
 import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.cli.process.ControllingTerminal;
+import io.leasehold.cli.process.GuardedCommand;
 import io.leasehold.cli.process.OnLost;
 import io.leasehold.cli.process.TerminalStop;
 import java.time.Duration;
@@ -18,14 +19,24 @@ final class StoppedLine {
 
     private StoppedLine() {}
 
-    /** Writes the line at each stop until it is closed; null without a terminal, since only its keyboard stops jobs. */
-    static @Nullable TerminalStop tell(LockedRun.Request request, Lease lease, Consumer<String> notes) {
+    /**
+     * Writes the line at each stop until it is closed; null without a terminal, since only its keyboard stops jobs. Before
+     * that, the command's guardian receives the end of the lease, since the line says when the command is killed.
+     */
+    static @Nullable TerminalStop tell(
+            LockedRun.Request request, Lease lease, GuardedCommand command, Consumer<String> notes) {
         if (!request.informs() || !ControllingTerminal.exists()) {
             return null;
         }
         OnLost onLost = request.command().onLost();
         return TerminalStop.surrounded(
-                () -> notes.accept(text(request.lock(), lease.remainingValidity(), now(), onLost)), () -> {});
+                () -> {
+                    LocalTime now = now();
+                    Duration left = lease.remainingValidity();
+                    command.tellDeadline();
+                    notes.accept(text(request.lock(), left, now, onLost));
+                },
+                () -> {});
     }
 
     /** The time of the operator at the keyboard. */

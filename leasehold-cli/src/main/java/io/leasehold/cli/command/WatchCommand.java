@@ -59,8 +59,6 @@ public final class WatchCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Writes one line of JSON for each change.")
     private boolean json;
 
-    private boolean cutBefore;
-
     /** A command of this invocation. */
     public WatchCommand(Invocation invocation, StoreOption store) {
         this.invocation = invocation;
@@ -74,10 +72,12 @@ public final class WatchCommand implements Callable<Integer> {
                     "--limit and --count must be at least 1, --interval at least " + Durations.text(MIN_INTERVAL));
         }
         try (LockClient locks = StoreAccess.openExisting(invocation, store);
-                MetricsEndpoint endpoint = metricsPort == null
-                        ? null
-                        : MetricsEndpoint.ofStore(checkedPort(metricsPort), invocation.terminal());
+                MetricsEndpoint endpoint =
+                        metricsPort == null ? null : MetricsEndpoint.ofStore(checkedPort(metricsPort));
                 WatchView view = WatchView.of(json, invocation)) {
+            if (endpoint != null) {
+                view.remark(endpoint.address());
+            }
             for (long poll = 1; poll < count; poll++) {
                 poll(locks, view, endpoint);
                 if (view.awaitQuit(interval)) {
@@ -100,15 +100,11 @@ public final class WatchCommand implements Callable<Integer> {
     private void poll(LockClient locks, WatchView view, @Nullable MetricsEndpoint endpoint) {
         try {
             Listing listing = Listing.of(locks.admin(), glob, limit);
-            if (listing.isCut() && !cutBefore) {
-                invocation.terminal().complain(listing.remark());
-            }
-            cutBefore = listing.isCut();
             List<HeldLock> held = listing.held();
             view.show(locks, listing);
             if (endpoint != null) {
                 endpoint.storeAnswered(held.size());
-                endpoint.lookForLeaksSometimes(locks);
+                endpoint.lookForLeaksSometimes(locks, line -> view.remark(WatchView.now() + "  " + line));
             }
         } catch (StoreUnavailableException e) {
             if (endpoint != null) {

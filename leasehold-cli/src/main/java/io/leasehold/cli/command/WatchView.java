@@ -18,9 +18,7 @@ interface WatchView extends AutoCloseable {
 
     /** A table in place on a terminal, else a line for each change. */
     static WatchView of(boolean json, Invocation invocation) {
-        boolean live = !json
-                && !invocation.environment().getOrDefault("TERM", "dumb").equals("dumb")
-                && Terminal.leadsToTerminal(1);
+        boolean live = !json && !Terminal.isDumb(invocation.environment()) && Terminal.leadsToTerminal(1);
         return live ? LiveTable.on(invocation.terminal()) : new Changes(invocation.terminal(), json);
     }
 
@@ -29,6 +27,9 @@ interface WatchView extends AutoCloseable {
 
     /** The store did not answer. */
     void storeIsDown(String why);
+
+    /** Shows a line that is not about a lock, from the next poll on. */
+    void remark(String line);
 
     /** Waits until the next poll is due; returns whether the user has quit. */
     boolean awaitQuit(Duration most) throws InterruptedException;
@@ -51,6 +52,7 @@ interface WatchView extends AutoCloseable {
         private final boolean json;
         private final Map<String, Holder> before = new TreeMap<>();
         private boolean down;
+        private boolean cut;
 
         Changes(Terminal terminal, boolean json) {
             this.terminal = terminal;
@@ -63,6 +65,10 @@ interface WatchView extends AutoCloseable {
                 down = false;
                 event("store-up", null, null, "the store answers again: " + locks.storeDescription());
             }
+            if (listing.isCut() && !cut) {
+                remark(listing.remark());
+            }
+            cut = listing.isCut();
             Map<String, Holder> now = new TreeMap<>();
             listing.held().forEach(lock -> now.put(lock.name().text(), lock.holder()));
             before.forEach((name, holder) -> {
@@ -97,6 +103,11 @@ interface WatchView extends AutoCloseable {
                 down = true;
                 event("store-down", null, null, "store down: " + why + "; trying again");
             }
+        }
+
+        @Override
+        public void remark(String line) {
+            terminal.complain(line);
         }
 
         @Override

@@ -20,6 +20,8 @@ public final class Screen implements AutoCloseable {
     private static final String LEAVE = "\033[?25h\033[?1049l";
     private static final String HOME_AND_CLEAR = "\033[H\033[2J";
 
+    private static final String STTY = "trap '' INT QUIT TERM HUP; exec stty \"$@\"";
+
     private final Terminal terminal;
     /** The former settings of the terminal; null if there is no keyboard. */
     private final @Nullable String settings = stty("-g");
@@ -132,9 +134,12 @@ public final class Screen implements AutoCloseable {
         return new int[] {Integer.MAX_VALUE, Integer.MAX_VALUE};
     }
 
-    /** Queries or sets the terminal of standard input; null if standard input is not a terminal. */
+    /**
+     * Queries or sets the terminal of standard input; null if standard input is not a terminal. Another Ctrl-C reaches the
+     * started program, too, and would leave the terminal without echo.
+     */
     private static @Nullable String stty(String... arguments) {
-        List<String> command = new ArrayList<>(List.of("stty"));
+        List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", STTY, "sh"));
         command.addAll(List.of(arguments));
         try {
             Process stty = new ProcessBuilder(command)

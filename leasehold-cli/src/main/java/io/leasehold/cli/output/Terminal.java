@@ -55,8 +55,13 @@ public final class Terminal {
 
     /** Whether a terminal in this environment has colours that its user wants to see: see no-color.org. */
     static boolean hasColours(Map<String, String> environment) {
-        return environment.getOrDefault("NO_COLOR", "").isEmpty()
-                && !environment.getOrDefault("TERM", "dumb").equals("dumb");
+        return environment.getOrDefault("NO_COLOR", "").isEmpty() && !isDumb(environment);
+    }
+
+    /** Whether a terminal in this environment shows escape sequences as text, like that of an editor or a build server. */
+    public static boolean isDumb(Map<String, String> environment) {
+        String kind = environment.getOrDefault("TERM", "");
+        return kind.isEmpty() || kind.equals("dumb");
     }
 
     private static PrintStream stream(OutputStream out) {

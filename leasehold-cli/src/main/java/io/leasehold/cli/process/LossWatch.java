@@ -129,11 +129,24 @@ final class LossWatch {
         }
     }
 
-    private void decide() {
+    /**
+     * Sends the current deadline to the guardian.
+     *
+     * @return the remaining validity
+     */
+    synchronized long tellDeadline() {
+        // One thread at a time: a deadline never follows a later one.
         long now = guardian.now();
         long remaining = remainingNanos.getAsLong();
-        if (ends) {
+        if (ends && !stopped) {
             guardian.deadline(now, remaining - guardianLeadNanos);
+        }
+        return remaining;
+    }
+
+    private void decide() {
+        long remaining = tellDeadline();
+        if (ends) {
             remaining = Math.min(remaining, remainingGuardedNanos());
         } else {
             guardian.revive();

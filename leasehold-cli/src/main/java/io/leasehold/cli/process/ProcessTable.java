@@ -126,18 +126,36 @@ sealed interface ProcessTable {
         }
     }
 
-    /** Other systems. */
-    record Ps() implements ProcessTable {
+    /**
+     * Other systems.
+     *
+     * @param program {@code ps}
+     */
+    record Ps(String program) implements ProcessTable {
+
+        Ps() {
+            this("ps");
+        }
 
         @Override
         public List<Row> rows() throws IOException {
             List<Row> rows = rows("sess=");
-            // A ps that has no such column prints nothing at all.
-            return rows.isEmpty() ? rows("pgid=") : rows;
+            // A ps that has no such column prints nothing at all, or one column less.
+            if (rows.isEmpty()) {
+                rows = rows("pgid=");
+            }
+            // An empty table would mean that all processes of a command have ended.
+            long self = ProcessHandle.current().pid();
+            if (rows.stream().noneMatch(row -> row.pid() == self)) {
+                throw new IOException(program + " does not show this process");
+            }
+            return rows;
         }
 
-        private static List<Row> rows(String session) throws IOException {
-            Process ps = new ProcessBuilder("ps", "-A", "-o", "pid=,ppid=,pgid=," + session + ",stat=")
+        private List<Row> rows(String session) throws IOException {
+            // To the ps of FreeBSD, everything after the first equals sign of an option is a heading.
+            Process ps = new ProcessBuilder(
+                            program, "-A", "-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", session, "-o", "stat=")
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start();
             ps.getOutputStream().close();

@@ -186,7 +186,8 @@ final class ProcessTree {
     }
 
     /**
-     * Sends the signal to the whole group of the command, or to each member if the group is not its own.
+     * Sends the signal to the whole group of the command and to each member outside of it, or to each member if the group
+     * is not its own.
      *
      * @return those to which it could not be sent
      */
@@ -194,9 +195,27 @@ final class ProcessTree {
         if (!ownGroup) {
             return running(signals.send(name, pids(members())));
         }
-        signals.send(name, List.of(-command.pid()));
+        // Before the signal is sent: what the command starts in answer to it does not receive it.
+        List<Long> targets = membersOutsideTheGroup();
+        targets.add(0, -command.pid());
+        signals.send(name, targets);
         // A group takes a signal if one of its processes does: each is asked whether it would.
         return running(signals.send(Signals.NONE, pids(members())));
+    }
+
+    /** The members that made a group of their own, as {@code timeout} does, or a session. */
+    private List<Long> membersOutsideTheGroup() {
+        List<Long> outside = new ArrayList<>(pids(members()));
+        try {
+            for (Row row : table.rows()) {
+                if (row.group() == command.pid()) {
+                    outside.remove(row.pid());
+                }
+            }
+        } catch (IOException noTable) {
+            return new ArrayList<>();
+        }
+        return outside;
     }
 
     /** The ids of all running processes, including hidden ones in the control group. */

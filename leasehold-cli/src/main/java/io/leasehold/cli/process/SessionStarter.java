@@ -20,7 +20,7 @@ final class SessionStarter {
     /** Finds an available way. */
     static SessionStarter find(CommandLookup lookup) {
         if (lookup.find("setsid") instanceof CommandLookup.Result.Found setsid) {
-            return new SessionStarter(List.of(setsid.path().toString()));
+            return new SessionStarter(List.of(setsid.path().toString(), "--"));
         }
         if (lookup.find("perl") instanceof CommandLookup.Result.Found perl) {
             return new SessionStarter(List.of(perl.path().toString(), "-e", PERL, "--"));

@@ -178,7 +178,7 @@ group_lives() {
 
 # The same for a system without /proc, as far as ps can find the processes.
 look_without_proc() {
-  ps -A -o pid=,ppid=,pgid=,stat= | awk -v root="${child%%:*}" -v group="$group" -v self="$$" '
+  ps -A -o pid= -o ppid= -o pgid= -o stat= | awk -v root="${child%%:*}" -v group="$group" -v self="$$" '
     $4 !~ /^Z/ {
       parent[$1] = $2
       if (group != "" && $3 == group) member[$1] = lives = 1

@@ -11,6 +11,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.LockAdmin;
+import io.leasehold.admin.PermitsStatus;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.cli.DurationConverter;
 import io.leasehold.cli.ExitCode;
@@ -241,6 +242,35 @@ class ViewsTest {
                                 + " store keeps no reports; unless it renews, the lock is free in 9.0s");
     }
 
+    /** As an option of another name. */
+    @Test
+    void aNameWithADashIsTheLastWordOfWhatIsAdvised() {
+        Holder readers = new Holder("readers", Duration.ofSeconds(9), OptionalLong.of(7), Holder.Ends.BY_TTL);
+        assertThat(advice("-x", holder("host/1/a")))
+                .anySatisfy(line -> assertThat(line).contains("leasehold wait -- -x    ("))
+                .anySatisfy(line -> assertThat(line)
+                        .contains("leasehold release --holder host/1/a -- -x    (a dry run; add --yes before the --"));
+        assertThat(advice("-x y", readers))
+                .anySatisfy(line -> assertThat(line).contains("leasehold wait -- '-x y'    ("))
+                .anySatisfy(line -> assertThat(line).contains("leasehold release --holder ID -- '-x y'    (ends one"));
+        assertThat(advice("x", holder("host/1/a")))
+                .anySatisfy(line -> assertThat(line).contains("leasehold wait x    ("))
+                .anySatisfy(line -> assertThat(line)
+                        .contains("leasehold release x --holder host/1/a    (a dry run; add --yes to take"));
+        LockAdmin admin = answering(
+                LockAdmin.class,
+                (self, method, arguments) -> Optional.of(new PermitsStatus(
+                        LockName.of("-x").asPermits(),
+                        2,
+                        1,
+                        List.of(new PermitsStatus.HeldPermit(1, holder("host/1/a"))))));
+        assertThat(PermitLines.hint(admin, LockName.of("-x"))).endsWith(": leasehold permits -- -x");
+    }
+
+    private static List<String> advice(String name, Holder holder) {
+        return new LockView(LockName.of(name), holder, List.of(), null, null).advice(holder);
+    }
+
     @ParameterizedTest
     @CsvSource({"100ms,0,101", "100ms,99,2", "100ms,100,0", "0s,0,0", "1h,0,250", "1h,3599900,101"})
     void waitLooksForTheLastTimeWhenItsPatienceEnds(String patience, long waitedMillis, long pause) {
@@ -258,10 +288,15 @@ class ViewsTest {
                 .hasSize(79)
                 .startsWith("waiting for xxx")
                 .endsWith("\u2026: held by host/1/a, 2s");
-        assertThat(WaitingLine.text("nightly-report", ": held by host/1/" + "a".repeat(100), Duration.ofSeconds(2)))
+        assertThat(WaitingLine.text(
+                        "nightly-report",
+                        ": held by host-of-a-long-name/1234/0123456789abcdef/run.alice.report.sh",
+                        Duration.ofSeconds(2)))
+                .as("the label at the end says more than the rest of the id")
                 .hasSize(79)
-                .startsWith("waiting for nightly-rep\u2026: held by host/1/aaa")
-                .endsWith("a\u2026, 2s");
+                .startsWith("waiting for nightly-rep\u2026: held by host-")
+                .contains("\u2026")
+                .endsWith("/run.alice.report.sh, 2s");
     }
 
     private static List<LockAdmin.HeldLock> locks(String... names) {
@@ -321,16 +356,17 @@ class ViewsTest {
         });
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         PrintStream stream = new PrintStream(said, true, StandardCharsets.UTF_8);
-        try (MetricsEndpoint endpoint = MetricsEndpoint.ofStore(0, new Terminal(stream, stream))) {
+        Terminal terminal = new Terminal(stream, stream);
+        try (MetricsEndpoint endpoint = MetricsEndpoint.ofStore(0)) {
             endpoint.storeAnswered(3);
             assertThat(scrape(endpoint)).contains("distributed_lock_store_up 1", "distributed_lock_store_held 3");
-            endpoint.lookForLeaksSometimes(client(admin));
+            endpoint.lookForLeaksSometimes(client(admin), terminal::complain);
             assertThat(scrape(endpoint)).as("it has just answered").contains("distributed_lock_store_up 1");
             assertThat(said.toString(StandardCharsets.UTF_8))
                     .contains("the search for leaks failed: the store is down; trying again");
             down.set(false);
             endpoint.storeAnswered(4);
-            endpoint.lookForLeaksSometimes(client(admin));
+            endpoint.lookForLeaksSometimes(client(admin), terminal::complain);
             assertThat(looks).as("looks within a minute").hasValue(1);
             assertThat(scrape(endpoint)).contains("distributed_lock_store_up 1", "distributed_lock_store_held 4");
             endpoint.storeFailed();

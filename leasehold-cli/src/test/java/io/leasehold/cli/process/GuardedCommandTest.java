@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -250,6 +251,32 @@ class GuardedCommandTest {
         }
     }
 
+    /** The command {@code timeout} makes its own group, which a signal to the group of the command does not reach. */
+    @ParameterizedTest
+    @EnumSource(Containment.class)
+    @Timeout(20)
+    void passesTermOnToAGroupThatTheCommandMade(Containment strongest) throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        assumeTrue(
+                lookup.find("timeout") instanceof CommandLookup.Result.Found,
+                "timeout is not here: apt-get install coreutils");
+        String script = "cd '" + directory
+                + "'\ntrap : TERM\ntimeout 300 sh -c 'echo >runs; exec sleep 300'\necho >term\nexit 3";
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, strongest);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            await("runs");
+            command.deliver(ForwardedSignal.TERM);
+
+            GuardedCommand.Ended ended = command.await();
+
+            assertThat(ended.exitCode()).isEqualTo(3);
+            assertThat(ended.leftBehind()).isZero();
+            assertThat(directory.resolve("term")).exists();
+        }
+    }
+
     /** By that, a daemon shows that it is intended to stay. */
     @Test
     void leavesWhatMadeASessionOfItsOwn() throws Exception {
@@ -342,6 +369,45 @@ class GuardedCommandTest {
 
             assertThat(ended.unguarded()).isFalse();
             assertThat(ended.exitCode()).isEqualTo(128 + 9);
+        }
+    }
+
+    /** Before a stop, the user reads when the lease ends: the guardian must not kill at the end of an earlier lease. */
+    @Test
+    void tellsTheGuardianARenewedDeadlineAtOnce() throws Exception {
+        assumeTrue(Files.isReadable(Path.of("/proc/uptime")), "the guardian knows no deadline here");
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        AtomicLong endsAtNanos = new AtomicLong(System.nanoTime() + TimeUnit.MINUTES.toNanos(1));
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                sleeper(Containment.REMEMBERED).command(),
+                OnLost.TERM,
+                GRACE,
+                Duration.ofMinutes(1),
+                Containment.REMEMBERED);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> endsAtNanos.get() - System.nanoTime());
+            await("runs");
+            awaitDeadline("5[0-9]");
+            long renewedAtNanos = System.nanoTime();
+            endsAtNanos.set(renewedAtNanos + TimeUnit.HOURS.toNanos(1));
+            command.tellDeadline();
+
+            awaitDeadline("35[0-9]{2}");
+            assertThat(System.nanoTime() - renewedAtNanos)
+                    .as("before the next look at the lease")
+                    .isLessThan(TimeUnit.SECONDS.toNanos(4));
+            onlySleeper().destroyForcibly();
+            command.await();
+        }
+    }
+
+    /** Waits until the guardian waits for a deadline in this number of seconds. */
+    private static void awaitDeadline(String seconds) throws InterruptedException {
+        while (ours("leasehold-guardian").stream()
+                .flatMap(ProcessHandle::children)
+                .flatMap(child -> Stream.concat(Stream.of(child), child.children()))
+                .noneMatch(child -> title(child.pid()).matches("(?s)timeout\0" + seconds + "\\.[0-9]+\0.*"))) {
+            Thread.sleep(5);
         }
     }
 

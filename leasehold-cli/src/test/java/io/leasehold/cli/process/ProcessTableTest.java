@@ -1,11 +1,13 @@
 package io.leasehold.cli.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.cli.process.ProcessTable.Row;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -27,6 +29,36 @@ class ProcessTableTest {
     void takesTheGroupForASessionThatIsNotTold() {
         assertThat(ProcessTable.Ps.parsed("20 1 18 0 S\n21 1 19 ffffff8012345678 S\n", 0))
                 .containsExactly(new Row(20, 1, 18, 18, 0), new Row(21, 1, 19, 19, 0));
+    }
+
+    /** There, everything after the first equals sign of an option is the heading of one column. */
+    @Test
+    void asksForEachColumnByItself(@TempDir Path directory) throws IOException {
+        Path ps = program(directory, """
+                columns=
+                while [ $# -gt 0 ]; do
+                  case $1 in -o) columns="$columns -o ${2%%=*}=" && shift ;; esac
+                  shift
+                done
+                exec ps -A $columns
+                """);
+        long self = ProcessHandle.current().pid();
+        assertThat(new ProcessTable.Ps(ps.toString()).row(self)).isEqualTo(new ProcessTable.Ps().row(self));
+    }
+
+    /** An empty table would mean that everything has ended. */
+    @Test
+    void refusesATableWithoutThisProcess(@TempDir Path directory) throws IOException {
+        Path ps = program(directory, "echo 1 0 1 1 S");
+        assertThatThrownBy(() -> new ProcessTable.Ps(ps.toString()).rows())
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("does not show this process");
+    }
+
+    private static Path program(Path directory, String script) throws IOException {
+        Path file = Files.writeString(directory.resolve("ps"), "#!/bin/sh\n" + script);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+        return file;
     }
 
     /** A process handle reports it as alive. */
