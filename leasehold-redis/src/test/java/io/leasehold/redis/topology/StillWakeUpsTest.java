@@ -369,7 +369,7 @@ final class StillWakeUpsTest {
         refusals(IDLE.minusSeconds(1));
         // The channel was given up with its waiter, and its next try is due.
         wakeUps.started(LOW);
-        assertThat(refusals(Duration.ofSeconds(300)))
+        assertThat(refusals(Duration.ofMinutes(5)))
                 .as("one at once, and one a minute")
                 .isBetween(4, 6);
     }
