@@ -46,7 +46,7 @@ public interface StoreProvider {
     }
 
     /**
-     * As {@link #open(StoreUri, LockRuntime)}, for clients that look at locks: creates no file, table, node or key. The default
+     * As {@link #open(StoreUri, LockRuntime)}, for clients that look at locks: creates no database, table, node or key. The default
      * opens the store: override it if opening may write.
      *
      * @param credentials null if the URI names them, or there are none

@@ -31,6 +31,7 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -50,6 +51,10 @@ public final class JdbcStores {
 
     /** The maximum number of dead connections that a pool lends to one opening. */
     private static final int MAX_DEAD = 100;
+
+    private static final long FIRST_PAUSE_NANOS = 1_000_000L;
+    /** Up to a quarter of a second. */
+    private static final int MAX_DOUBLINGS = 8;
 
     /** The longest silence of a connection that is being opened: while it logs in, and while the tables are checked. */
     private static final long OPENING_NANOS = 10_000_000_000L;
@@ -168,9 +173,6 @@ public final class JdbcStores {
             KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), patience(dialect));
             return connection.orClose(() -> tables.start(connection, redacted, url, retention));
         } catch (SQLException e) {
-            if (!makes && ExistingDatabase.isMissing(e)) {
-                throw tables.schema.missing(e);
-            }
             throw refusal(dialect, redacted, e);
         }
     }
@@ -244,6 +246,7 @@ public final class JdbcStores {
         private final String where;
         private final @Nullable String begin;
         private final boolean loginMayChange;
+        private final boolean makes;
         private final LockRuntime runtime;
         private volatile String url = "";
 
@@ -264,6 +267,7 @@ public final class JdbcStores {
             this.where = where;
             this.begin = begin;
             this.loginMayChange = loginMayChange;
+            this.makes = makes;
             this.runtime = runtime;
         }
 
@@ -277,15 +281,45 @@ public final class JdbcStores {
         public LeaseTable open() throws SQLException {
             long beganAtNanos = runtime.nanoTime();
             for (int tries = 1; ; tries++) {
-                Connection lent = connections.open();
+                Connection lent = lent();
                 try {
                     return over(lent);
                 } catch (SQLException e) {
                     boolean late = runtime.nanoTime() - beganAtNanos >= OPENING_NANOS;
-                    if (late || tries >= maxDead || !isDead(e)) {
+                    if (late || tries >= maxDead || !isDead(e) || !paused(tries)) {
                         throw e;
                     }
                 }
+            }
+        }
+
+        private Connection lent() throws SQLException {
+            try {
+                return connections.open();
+            } catch (SQLException e) {
+                if (!makes && ExistingDatabase.isMissing(e)) {
+                    throw schema.missing(e);
+                }
+                throw e;
+            }
+        }
+
+        /**
+         * Pauses before the next connection, longer each time: a new one can be dead, too, behind a proxy whose database is
+         * away. Returns whether the thread was not interrupted.
+         */
+        private boolean paused(int tries) {
+            CompletableFuture<Void> over = new CompletableFuture<>();
+            long nanos = FIRST_PAUSE_NANOS << Math.min(tries - 1, MAX_DOUBLINGS);
+            LockRuntime.Timer timer = runtime.schedule(nanos, () -> over.complete(null));
+            try {
+                runtime.await(over);
+                return true;
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return false;
+            } finally {
+                timer.cancel();
             }
         }
 

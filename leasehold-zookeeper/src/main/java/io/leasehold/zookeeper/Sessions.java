@@ -58,7 +58,7 @@ final class Sessions {
     /** A connected session in which a lease with this ttl can live. */
     CompletableFuture<Session> forTtl(long ttlNanos) {
         int millis = millisFor(ttlNanos);
-        Session idle = null;
+        List<Session> idle = List.of();
         Session session;
         synchronized (this) {
             if (closed) {
@@ -70,15 +70,11 @@ final class Sessions {
             } else {
                 // First, since it may fail: then the idle one stays in use.
                 session = Session.open(uri, runtime, millis, opener, listener);
-                if (byTimeout.size() >= USUAL_NUMBER) {
-                    idle = takeIdle();
-                }
+                idle = takeIdle();
             }
             byTimeout.put(millis, new Kept(session, runtime.nanoTime()));
         }
-        if (idle != null) {
-            idle.close(CLOSE_MILLIS);
-        }
+        idle.forEach(one -> one.close(CLOSE_MILLIS));
         return session.connected();
     }
 
@@ -110,18 +106,19 @@ final class Sessions {
         return CompletableFuture.failedFuture(new StoreUnavailableException("the store " + uri + " is closed", null));
     }
 
-    /** Takes a session that neither a place nor a request needs: a request has no place in a session at first. */
-    private @Nullable Session takeIdle() {
+    /**
+     * Takes sessions beyond the usual number that neither a place nor a request needs. A request has no place in a session
+     * at first, and asks for the session again if it waits for long.
+     */
+    private List<Session> takeIdle() {
         long nowNanos = runtime.nanoTime();
-        for (Kept kept : byTimeout.values()) {
-            boolean mayBeInRequest = nowNanos - kept.handedAtNanos < IDLE_NANOS
-                    || !kept.session.connected().isDone();
-            if (!mayBeInRequest && !inUse.test(kept.session)) {
-                remove(kept.session);
-                return kept.session;
-            }
-        }
-        return null;
+        List<Session> idle = byTimeout.values().stream()
+                .filter(kept -> nowNanos - kept.handedAtNanos >= IDLE_NANOS && !inUse.test(kept.session))
+                .map(Kept::session)
+                .limit(Math.max(0, byTimeout.size() + 1 - USUAL_NUMBER))
+                .toList();
+        idle.forEach(this::remove);
+        return idle;
     }
 
     synchronized void forget(Session session) {

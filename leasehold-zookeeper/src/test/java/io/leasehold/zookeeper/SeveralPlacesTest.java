@@ -288,6 +288,15 @@ final class SeveralPlacesTest {
         assertThat(ensemble.clients)
                 .hasSize(12)
                 .allSatisfy(client -> assertThat(client.patienceMillis).isZero());
+        for (int i = 0; i < 12; i++) {
+            runtime.runFor(Duration.ofSeconds(i));
+        }
+        assertThat(store.attempts()).as("their leases have ended").isZero();
+        ask(store, "next", owner("next"), Duration.ofSeconds(29));
+        assertThat(ensemble.clients)
+                .filteredOn(client -> client.patienceMillis == 0)
+                .as("the number is the usual one again")
+                .hasSize(8);
     }
 
     @Test

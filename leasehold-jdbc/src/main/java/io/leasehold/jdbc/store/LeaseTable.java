@@ -36,6 +36,7 @@ public final class LeaseTable {
     private final Map<String, PreparedStatement> prepared = new HashMap<>();
     private long knownHorizon;
     private long highestFence;
+    private boolean wroteRow;
     private boolean patient;
     private @Nullable Long rowMicros;
 
@@ -71,6 +72,7 @@ public final class LeaseTable {
      */
     void begin(long waitNanos) throws SQLException {
         highestFence = 0;
+        wroteRow = false;
         patient = waitNanos > 0;
         rowMicros = null;
         if (dialect.transaction() instanceof Dialect.ByStatements statements) {
@@ -207,7 +209,7 @@ public final class LeaseTable {
 
     /** Writes the waiter and the fence, and leaves the hold unchanged. */
     void note(LeaseRow row) throws SQLException {
-        highestFence = Math.max(highestFence, row.fence());
+        wrote(row.fence());
         Waiter waiter = row.waiter();
         String owner = waiter == null ? null : waiter.owner().hex();
         with(
@@ -221,12 +223,18 @@ public final class LeaseTable {
 
     /** Writes only the end of the hold. */
     void extend(LockName name, Held held) throws SQLException {
+        wrote(0);
         with(dialect.leases().extend(), held.expiresAtNanos(), held.ttlNanos(), name.text())
                 .executeUpdate();
     }
 
+    private void wrote(long fence) {
+        wroteRow = true;
+        highestFence = Math.max(highestFence, fence);
+    }
+
     private int bind(PreparedStatement statement, int from, LeaseRow row) throws SQLException {
-        highestFence = Math.max(highestFence, row.fence());
+        wrote(row.fence());
         return columns.bind(statement, from, row);
     }
 
@@ -336,7 +344,12 @@ public final class LeaseTable {
 
     /** Notes that this fence was written in this transaction, other than in the row of a lock. */
     void fenceWritten(long fence) {
-        highestFence = Math.max(highestFence, fence);
+        wrote(fence);
+    }
+
+    /** Whether a row of a lock was written in this transaction. */
+    boolean wroteRow() {
+        return wroteRow;
     }
 
     /** The largest fence written in this transaction. */

@@ -41,6 +41,9 @@ final class NotificationWatch implements Waking {
     private static final int LISTEN_MILLIS = 500;
     private static final long ECHO_LIMIT_NANOS = 2_000_000_000L;
 
+    /** Longer than one request before it may be silent. */
+    private static final long UNSENT_LIMIT_NANOS = 3_000_000_000L;
+
     /** After this time, another test notification must come back: those of others may go to a new primary. */
     private static final long ECHO_PAUSE_NANOS = 60_000_000_000L;
 
@@ -230,9 +233,12 @@ final class NotificationWatch implements Waking {
                     driver.listen(loan.connection());
                     echo.submit();
                     restNanos = hear(run, loan.connection(), echo);
-                    driver.unlisten(loan.connection());
+                    if (!echo.isElsewhere) {
+                        driver.unlisten(loan.connection());
+                    }
                 }
-                fit = true;
+                // A connection to a former primary must not return to the pool either.
+                fit = !echo.isElsewhere;
             } finally {
                 letGo(loan.connection());
                 // A session that may still listen must not return to the pool.
@@ -273,9 +279,10 @@ final class NotificationWatch implements Waking {
             Stage now = stageNow(run);
             if (now == Stage.OFF || now == Stage.CLOSED) {
                 return 0;
-            } else if (echo.hasFailed() && now == Stage.STARTING) {
+            } else if (now == Stage.STARTING && (echo.hasFailed() || echo.isNotSent())) {
                 return REST_NANOS;
             } else if (echo.isLost()) {
+                echo.isElsewhere = now == Stage.LIVE;
                 return restAfterLoss(now);
             }
             echo.submitIfDue();
@@ -302,6 +309,8 @@ final class NotificationWatch implements Waking {
         private boolean sent;
         private boolean back;
         private long sinceNanos;
+        /** Whether it stopped to come back: another server is the primary now. */
+        private boolean isElsewhere;
 
         Echo(String payload) {
             this.payload = payload;
@@ -310,6 +319,7 @@ final class NotificationWatch implements Waking {
         void submit() {
             back = false;
             sent = false;
+            sinceNanos = runtime.nanoTime();
             sending = submitEcho.apply(payload);
             noteSent();
         }
@@ -330,6 +340,12 @@ final class NotificationWatch implements Waking {
         boolean hasFailed() {
             noteSent();
             return sending.isCompletedExceptionally();
+        }
+
+        /** Whether it waits for long to be sent, perhaps for this very connection, where the pool has no other one. */
+        boolean isNotSent() {
+            noteSent();
+            return !sent && runtime.nanoTime() - sinceNanos > UNSENT_LIMIT_NANOS;
         }
 
         /** Whether it has been sent for long, and has not come back. */

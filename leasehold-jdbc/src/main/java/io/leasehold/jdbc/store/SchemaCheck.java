@@ -13,10 +13,14 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.HexFormat;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Finds or creates the lease table in a database, and refuses a table that this version cannot maintain correctly. */
 public final class SchemaCheck {
+
+    /** The SQL states for a table that does not exist; a damaged one may hold locks. */
+    private static final Set<String> NO_TABLE = Set.of("42P01", "42S02", "42S03", "42S04");
 
     private final Dialect dialect;
     private final LockRuntime runtime;
@@ -103,10 +107,12 @@ public final class SchemaCheck {
         } catch (SQLException e) {
             if (dialect.troubles().apply(e) != SqlTrouble.DAMAGED) {
                 throw e;
-            } else if (!makes) {
+            } else if (makes) {
+                return prepare(connection);
+            } else if (NO_TABLE.contains(String.valueOf(e.getSQLState()))) {
                 throw missing(e);
             }
-            return prepare(connection);
+            throw e;
         }
     }
 

@@ -30,6 +30,9 @@ final class Worker implements Runnable {
     /** No statement waits for a row this long: the database is silent. */
     private static final long SILENCE_NANOS = 1_200_000_000L;
 
+    /** After this time, one single statement may again find the database silent. */
+    private static final long QUICK_AGAIN_NANOS = 60_000_000_000L;
+
     /**
      * The maximum time that a transaction waits for a row; it also waits at most this part of the shortest time limit.
      */
@@ -58,9 +61,11 @@ final class Worker implements Runnable {
     /**
      * Whether a single statement found the database silent. It takes its table locks before its limit takes effect, so
      * it may have waited for a table, and its server process still does. No further one starts before a transaction has
-     * written a row.
+     * written a row, or for a minute.
      */
     private boolean quickWasSilent;
+
+    private long quickSilentSinceNanos;
 
     private volatile @Nullable Waiting waiting;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
@@ -292,7 +297,7 @@ final class Worker implements Runnable {
         }
 
         private Try write(LeaseTable table) throws SQLException {
-            if (task.hasQuickWork() && !quickWasSilent) {
+            if (task.hasQuickWork() && mayBeQuick()) {
                 Try quick = writeQuickly(table);
                 if (quick == Try.ENDED) {
                     return quick;
@@ -324,12 +329,16 @@ final class Worker implements Runnable {
             }
             committing = true;
             table.commit();
-            quickWasSilent &= table.highestFence() == 0;
+            quickWasSilent &= !table.wroteRow();
             if (result == null) {
                 fit = true;
                 return Try.AGAIN;
             }
             return succeeded(result);
+        }
+
+        private boolean mayBeQuick() {
+            return !quickWasSilent || runtime.nanoTime() - quickSilentSinceNanos >= QUICK_AGAIN_NANOS;
         }
 
         /** The maximum wait for a row: a renewal that arrives meanwhile must not miss its time limit. */
@@ -348,6 +357,7 @@ final class Worker implements Runnable {
             repeatable = true;
             quickSinceNanos = runtime.nanoTime();
             R result = task.runQuickly(table, waitNanos());
+            quickWasSilent = false;
             if (result != null) {
                 return succeeded(result);
             }
@@ -391,9 +401,11 @@ final class Worker implements Runnable {
                 return Try.ENDED;
             }
             unreachable |= trouble == SqlTrouble.UNREACHABLE;
-            quickWasSilent |= repeatable
-                    && trouble == SqlTrouble.UNREACHABLE
-                    && runtime.nanoTime() - quickSinceNanos > MAX_WAIT_NANOS;
+            long nowNanos = runtime.nanoTime();
+            if (repeatable && trouble == SqlTrouble.UNREACHABLE && nowNanos - quickSinceNanos > MAX_WAIT_NANOS) {
+                quickWasSilent = true;
+                quickSilentSinceNanos = nowNanos;
+            }
             fit = trouble != SqlTrouble.UNREACHABLE
                     && trouble != SqlTrouble.DAMAGED
                     && trouble != SqlTrouble.READ_ONLY

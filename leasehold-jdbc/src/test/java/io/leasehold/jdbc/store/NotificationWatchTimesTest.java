@@ -215,13 +215,27 @@ class NotificationWatchTimesTest {
     void anEchoThatIsSentLateIsAwaitedFromThenOn() {
         sending = new CompletableFuture<>();
         assertThat(watch.isReady()).isFalse();
-        goOn(20);
+        goOn(3);
         assertThat(calls).as("it was not sent yet").doesNotContain("close");
         sending.complete(true);
         goOn(1);
         driver.told.addAll(echoes);
         goOn(1);
         assertThat(watch.isReady()).isTrue();
+    }
+
+    /** The worker may wait for this very connection: the pool has no other one. */
+    @Test
+    void whereAnEchoIsNotSentForLongTheConnectionIsReturned() {
+        sending = new CompletableFuture<>();
+        assertThat(watch.isReady()).isFalse();
+        goOn(4);
+        assertThat(calls).endsWith("unlisten", "bound 0", "close");
+        assertThat(opened).isEqualTo(1);
+        goOn(5);
+        sending = CompletableFuture.completedFuture(true);
+        becomeLive();
+        assertThat(opened).isEqualTo(2);
     }
 
     @Test
@@ -252,7 +266,10 @@ class NotificationWatchTimesTest {
         echoesArrive = false;
         goOn(65);
         assertThat(woken).containsExactly(NAME);
-        assertThat(calls).endsWith("unlisten", "bound 0", "close");
+        assertThat(calls)
+                .as("a pool must not lend it again")
+                .endsWith("abort", "close")
+                .doesNotContain("unlisten");
         becomeLive();
         assertThat(opened).isEqualTo(2);
     }

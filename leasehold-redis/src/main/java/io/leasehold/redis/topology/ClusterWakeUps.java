@@ -255,8 +255,10 @@ final class ClusterWakeUps implements WakeUps {
 
     /** Handles a failed subscription: retries later, once for all requests of the meantime. */
     private void failed(int slot, @Nullable String address, @Nullable Throwable error) {
-        boolean refused =
-                error != null && errors.of(error, "subscribe to wake-ups").kind() == FailureKind.PERMANENT;
+        // A refusal by a node that is the master no more says nothing about the present one.
+        boolean refused = error != null
+                && errors.of(error, "subscribe to wake-ups").kind() == FailureKind.PERMANENT
+                && (address == null || address.equals(members.masterOf(slot)));
         Object next = new Object();
         SlotChannel channel;
         int before;

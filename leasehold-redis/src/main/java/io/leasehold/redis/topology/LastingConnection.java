@@ -176,7 +176,7 @@ final class LastingConnection<C extends LiveConnection> {
         // A failure at a server that was left in the meantime says nothing about the present one.
         if (!wasLeft && making.isRefusal(failure, before)) {
             refusals.warn(failure);
-            retryAfterRefusal();
+            retryAfterRefusal(begun);
         } else {
             retryLater();
         }
@@ -192,7 +192,7 @@ final class LastingConnection<C extends LiveConnection> {
             refusals.warn(failure);
         }
         if (!wasLeft && failure.kind() == FailureKind.PERMANENT) {
-            retryAfterRefusal();
+            retryAfterRefusal(begun);
         } else {
             retryLater();
         }
@@ -304,10 +304,16 @@ final class LastingConnection<C extends LiveConnection> {
         runtime.schedule(nanos, this::connect);
     }
 
-    private void retryAfterRefusal() {
+    private void retryAfterRefusal(int begun) {
         Object next = new Object();
+        boolean wasLeft;
         synchronized (this) {
-            afterRefusal = next;
+            wasLeft = begun != leaves;
+            afterRefusal = wasLeft ? null : next;
+        }
+        if (wasLeft) {
+            retryLater();
+            return;
         }
         runtime.schedule(REFUSED_NANOS, () -> {
             boolean isDue;

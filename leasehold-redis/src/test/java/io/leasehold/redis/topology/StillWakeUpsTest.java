@@ -410,6 +410,18 @@ final class StillWakeUpsTest {
         assertThat(wakeUps.isLive(LOW)).isTrue();
     }
 
+    @Test
+    void aRefusalThatArrivesAfterTheMoveIsNotThatOfTheNewMaster() {
+        wakeUps.started(LOW);
+        StillDriver.Pushes one = driver.pushes();
+        serves(6, "three", "two");
+        wakeUps.follow();
+        one.refuses(noPermission);
+        runtime.advance(FIRST_RETRY);
+        assertThat(connections()).isEqualTo(2);
+        assertThat(place(1)).isEqualTo("three");
+    }
+
     // ---- the end
 
     @Test
