@@ -6,12 +6,15 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.Ordered;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
  * The open transactions of the calling thread. Those of some managers call no synchronizations, as those of Kafka, JMS
- * and RabbitMQ, and they suspend the synchronizations of transactions around them: a lease is registered here at all of
+ * and RabbitMQ, and each suspends the synchronizations of transactions around it: a lease is registered here at all of
  * these.
  */
 final class OpenTransactions {
@@ -34,10 +37,6 @@ final class OpenTransactions {
             this.transaction = transaction;
         }
 
-        List<KeptLease> kept() {
-            return kept;
-        }
-
         void keep(KeptLease lease) {
             kept.add(lease);
         }
@@ -47,6 +46,23 @@ final class OpenTransactions {
             if (checked.stream().noneMatch(scope::isCheckedBy)) {
                 checked.add(scope);
             }
+        }
+    }
+
+    /**
+     * Reports the end of a transaction before all other callbacks after completion, so that these can acquire the lock;
+     * the manager reports it after them.
+     */
+    private record EndOf(Open open) implements TransactionSynchronization {
+
+        @Override
+        public int getOrder() {
+            return Ordered.HIGHEST_PRECEDENCE;
+        }
+
+        @Override
+        public void afterCompletion(int status) {
+            ended(open.transaction);
         }
     }
 
@@ -60,7 +76,11 @@ final class OpenTransactions {
             open = new ArrayList<>();
             OPEN.set(open);
         }
-        open.add(new Open(manager, status));
+        Open begun = new Open(manager, status);
+        open.add(begun);
+        if (status.isNewSynchronization()) {
+            TransactionSynchronizationManager.registerSynchronization(new EndOf(begun));
+        }
     }
 
     /**
@@ -84,12 +104,35 @@ final class OpenTransactions {
     }
 
     /**
-     * The transactions that a call of this thread takes part in and whose synchronizations it cannot use: of each manager
-     * the newest, which suspends others. Empty if all of them call synchronizations.
+     * The transactions that keep a lease of this thread: of each manager the newest, which suspends others. If all of them
+     * call synchronizations, only the one whose synchronizations are active: others may be suspended.
      *
-     * @param isSynchronized whether the synchronizations of the newest transaction that has any are active
+     * @param synchronizedOne the one whose synchronizations are active, or null
      */
-    static List<Open> current(boolean isSynchronized) {
+    static List<Open> current(@Nullable Open synchronizedOne) {
+        List<Open> newest = newest();
+        if (newest.stream().allMatch(one -> one.transaction.isNewSynchronization())) {
+            return synchronizedOne == null ? List.of() : List.of(synchronizedOne);
+        }
+        return newest;
+    }
+
+    /** The leases that open transactions keep, also those whose synchronizations are suspended. */
+    static List<KeptLease> kept() {
+        return newest().stream().flatMap(one -> one.kept.stream()).toList();
+    }
+
+    /** The transaction whose synchronizations are active; null if its manager does not report it. */
+    static @Nullable Open synchronizedOne() {
+        return TransactionSynchronizationManager.getSynchronizations().stream()
+                .filter(EndOf.class::isInstance)
+                .map(one -> ((EndOf) one).open())
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** The newest of each manager, beginning with the newest of all. */
+    private static List<Open> newest() {
         if (OPEN.get() == null) {
             return List.of();
         }
@@ -98,21 +141,6 @@ final class OpenTransactions {
         if (open == null) {
             return List.of();
         }
-        List<Open> newest = newest(open);
-        if (newest.stream().allMatch(one -> one.transaction.isNewSynchronization())) {
-            return List.of();
-        }
-        if (isSynchronized) {
-            newest.stream()
-                    .filter(one -> one.transaction.isNewSynchronization())
-                    .findFirst()
-                    .ifPresent(newest::remove);
-        }
-        return newest;
-    }
-
-    /** The newest of each manager, beginning with the newest of all. */
-    private static List<Open> newest(List<Open> open) {
         List<Open> newest = new ArrayList<>();
         Set<Object> managers = new HashSet<>();
         for (int i = open.size() - 1; i >= 0; i--) {

@@ -47,11 +47,12 @@ final class ThreadTransactions {
         private OfSpring() {}
 
         static boolean isActive() {
-            return isSynchronized() || !others().isEmpty();
+            return isSynchronized() || !current().isEmpty();
         }
 
-        private static List<OpenTransactions.Open> others() {
-            return OpenTransactions.current(isSynchronized());
+        /** Those that report their end. */
+        private static List<OpenTransactions.Open> current() {
+            return OpenTransactions.current(isSynchronized() ? OpenTransactions.synchronizedOne() : null);
         }
 
         private static boolean isSynchronized() {
@@ -59,22 +60,26 @@ final class ThreadTransactions {
                     && TransactionSynchronizationManager.isSynchronizationActive();
         }
 
+        /** Whether only synchronizations report the end of the transaction, as if its manager is not a bean. */
+        private static boolean isUnreported() {
+            return isSynchronized() && OpenTransactions.synchronizedOne() == null;
+        }
+
         static @Nullable LeaseScope kept(LockCall call) {
-            List<KeptLease> all = new ArrayList<>();
+            List<KeptLease> all = new ArrayList<>(OpenTransactions.kept());
             if (isSynchronized()) {
                 TransactionSynchronizationManager.getSynchronizations().stream()
                         .filter(ReleasedWithTransaction.class::isInstance)
                         .map(one -> ((ReleasedWithTransaction) one).lease())
                         .forEach(all::add);
             }
-            others().forEach(open -> all.addAll(open.kept()));
             KeptLease kept = call.asked().keptAmong(all, KeptLease::scope);
             return kept == null ? null : kept.scope();
         }
 
         static void checkToo(LeaseScope scope) {
-            others().forEach(open -> open.check(scope));
-            if (isSynchronized()) {
+            current().forEach(open -> open.check(scope));
+            if (isUnreported()) {
                 checkSynchronized(scope);
             }
         }
@@ -88,16 +93,15 @@ final class ThreadTransactions {
         }
 
         static void releaseAfterCompletion(LeaseScope scope) {
-            List<OpenTransactions.Open> others = others();
-            // Without any other, this fails if the transaction has disappeared meanwhile: nothing would release the
-            // lease.
-            boolean registered = others.isEmpty() || isSynchronized();
-            KeptLease lease = new KeptLease(scope, others.size() + (registered ? 1 : 0));
+            List<OpenTransactions.Open> current = current();
+            // Without any, this fails if the transaction has disappeared meanwhile: nothing would release the lease.
+            boolean registered = current.isEmpty() || isUnreported();
+            KeptLease lease = new KeptLease(scope, current.size() + (registered ? 1 : 0));
             if (registered) {
                 TransactionSynchronizationManager.registerSynchronization(new CheckedBeforeCommit(scope));
                 TransactionSynchronizationManager.registerSynchronization(new ReleasedWithTransaction(lease));
             }
-            others.forEach(open -> {
+            current.forEach(open -> {
                 open.check(scope);
                 open.keep(lease);
             });

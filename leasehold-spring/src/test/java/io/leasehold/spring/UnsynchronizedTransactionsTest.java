@@ -21,6 +21,8 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** Tests of calls inside a transaction whose manager calls no synchronizations, like those of Kafka, JMS and RabbitMQ. */
@@ -202,6 +204,82 @@ class UnsynchronizedTransactionsTest {
         });
         assertThat(isHeld()).isFalse();
         assertThat(commits).containsExactly("held", "held");
+    }
+
+    @Test
+    void theTransactionsAroundOneAnotherShareTheLease() {
+        List<Long> tokens = new ArrayList<>();
+        database.executeWithoutResult(status -> {
+            outer.executeWithoutResult(inner -> tokens.add(accounts.pay()));
+            tokens.add(accounts.pay());
+        });
+        assertThat(tokens.get(1)).as("the inner one began").isEqualTo(tokens.get(0));
+        assertThat(isHeld()).isFalse();
+        database.executeWithoutResult(status -> {
+            tokens.add(accounts.pay());
+            outer.executeWithoutResult(inner -> tokens.add(accounts.pay()));
+            assertThat(isHeld()).isTrue();
+        });
+        assertThat(tokens.get(3)).as("the outer one began").isEqualTo(tokens.get(2));
+        assertThat(isHeld()).isFalse();
+    }
+
+    /** The synchronizations of the outer one are suspended while the inner one runs. */
+    @Test
+    void twoDatabasesShareTheLease() {
+        TransactionTemplate second = new TransactionTemplate(new Managers().database());
+        List<Long> tokens = new ArrayList<>();
+        database.executeWithoutResult(status -> {
+            tokens.add(accounts.pay());
+            second.executeWithoutResult(inner -> tokens.add(accounts.pay()));
+            assertThat(isHeld()).isTrue();
+        });
+        assertThat(tokens.get(1)).isEqualTo(tokens.get(0));
+        assertThat(isHeld()).isFalse();
+    }
+
+    /** As the listeners of transactional events do. */
+    @Test
+    void aCallbackAfterCompletionOfTheOuterTransactionMayLock() {
+        List<Long> tokens = new ArrayList<>();
+        database.executeWithoutResult(status -> {
+            TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                @Override
+                public void afterCompletion(int outcome) {
+                    tokens.add(isHeld() ? -1 : accounts.pay());
+                }
+            });
+            outer.executeWithoutResult(inner -> tokens.add(accounts.pay()));
+        });
+        assertThat(tokens).hasSize(2);
+        assertThat(tokens.get(1)).isGreaterThan(tokens.get(0));
+        assertThat(isHeld()).isFalse();
+    }
+
+    @Test
+    void aCallbackAfterTheCommitSharesTheLease() {
+        List<Long> tokens = new ArrayList<>();
+        database.executeWithoutResult(status -> {
+            TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                @Override
+                public void afterCommit() {
+                    tokens.add(accounts.pay());
+                }
+            });
+            outer.executeWithoutResult(inner -> tokens.add(accounts.pay()));
+        });
+        assertThat(tokens).hasSize(2);
+        assertThat(tokens.get(1)).isEqualTo(tokens.get(0));
+        assertThat(isHeld()).isFalse();
+    }
+
+    @Test
+    void aLossAfterTheInnerTransactionRollsTheOuterOneBack() {
+        assertThatThrownBy(() -> database.executeWithoutResult(status -> {
+                    outer.executeWithoutResult(inner -> accounts.pay());
+                    locks.admin().forceRelease("account", null);
+                }))
+                .isInstanceOf(LeaseLostException.class);
     }
 
     @Configuration(proxyBeanMethods = false)
