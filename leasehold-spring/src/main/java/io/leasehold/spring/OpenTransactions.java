@@ -71,6 +71,7 @@ final class OpenTransactions {
         if (!(transaction instanceof DefaultTransactionStatus status)) {
             return; // of a manager that is not Spring's; it is expected to call synchronizations
         }
+        removeIfEnded(null);
         List<Open> open = OPEN.get();
         if (open == null) {
             open = new ArrayList<>();

@@ -17,7 +17,10 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.CannotCreateTransactionException;
 import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
@@ -280,6 +283,35 @@ class UnsynchronizedTransactionsTest {
                     locks.admin().forceRelease("account", null);
                 }))
                 .isInstanceOf(LeaseLostException.class);
+    }
+
+    /** Spring takes the exception for one of the commit, and reports no end. */
+    @Test
+    void aCallbackThatFailsLikeACommitLeavesNoLease() {
+        assertThatThrownBy(() -> database.executeWithoutResult(status -> {
+                    TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                        @Override
+                        public void beforeCommit(boolean readOnly) {
+                            throw new CannotCreateTransactionException("no connection");
+                        }
+                    });
+                    outer.executeWithoutResult(inner -> accounts.pay());
+                }))
+                .isInstanceOf(CannotCreateTransactionException.class);
+        assertThat(isHeld()).isFalse();
+    }
+
+    @Test
+    void aTransactionWhoseEndIsNotReportedLosesItsLeaseWhenTheNextBegins() {
+        broker.addListener(new TransactionExecutionListener() {
+            @Override
+            public void beforeCommit(TransactionExecution transaction) {
+                throw new CannotCreateTransactionException("no connection");
+            }
+        });
+        assertThatThrownBy(() -> outer.executeWithoutResult(status -> accounts.pay()))
+                .isInstanceOf(CannotCreateTransactionException.class);
+        database.executeWithoutResult(status -> assertThat(isHeld()).isFalse());
     }
 
     @Configuration(proxyBeanMethods = false)

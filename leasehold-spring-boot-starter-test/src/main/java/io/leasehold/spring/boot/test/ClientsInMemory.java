@@ -5,6 +5,8 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -14,11 +16,14 @@ import org.springframework.beans.factory.support.RootBeanDefinition;
 
 /**
  * Replaces the definitions of all clients, also those that the application declares itself, by definitions of in-memory
- * clients that are injected at the same places.
+ * clients that are injected at the same places. A client of a type of its own stays: an in-memory client could not be
+ * injected by that type.
  *
  * <p>Runs after the application's definitions have been read, and before any client is created.
  */
 final class ClientsInMemory implements BeanFactoryPostProcessor {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");
 
     ClientsInMemory() {}
 
@@ -27,6 +32,7 @@ final class ClientsInMemory implements BeanFactoryPostProcessor {
         // An object that is already there is a mock of the test, or belongs to the test in another way.
         List<String> names = Arrays.stream(beans.getBeanNamesForType(LockClient.class, true, false))
                 .filter(name -> beans.containsBeanDefinition(name) && !beans.containsSingleton(name))
+                .filter(name -> isReplaceable(beans, name))
                 .toList();
         String standard = standard(beans, names);
         for (String name : names) {
@@ -44,7 +50,16 @@ final class ClientsInMemory implements BeanFactoryPostProcessor {
         }
     }
 
-    /** The client that is injected by type: the primary one, or else the only default candidate; null without one. */
+    private static boolean isReplaceable(ConfigurableListableBeanFactory beans, String name) {
+        Class<?> type = beans.getType(name, false);
+        boolean replaceable = type == null || type == LockClient.class;
+        if (!replaceable) {
+            LOG.info("the client \"{}\" stays as it is in this test, since its type is {}", name, type.getName());
+        }
+        return replaceable;
+    }
+
+    /** The replaced client that is injected by type: the primary one, or else the only default candidate; null without one. */
     private static @Nullable String standard(ConfigurableListableBeanFactory beans, List<String> names) {
         List<String> primary = names.stream()
                 .filter(name -> beans.getMergedBeanDefinition(name).isPrimary())
@@ -69,6 +84,7 @@ final class ClientsInMemory implements BeanFactoryPostProcessor {
         client.setTargetType(LockClient.class);
         client.setFactoryBeanName("lockFaults");
         client.setDestroyMethodName(AbstractBeanDefinition.INFER_METHOD);
+        client.setLazyInit(replaced.isLazyInit());
         client.setPrimary(replaced.isPrimary());
         client.setFallback(replaced.isFallback());
         client.setAutowireCandidate(replaced.isAutowireCandidate());

@@ -10,6 +10,7 @@ import io.leasehold.LockClient;
 import io.leasehold.spring.Locked;
 import io.leasehold.spring.Locks;
 import io.leasehold.spring.boot.LeaseholdAutoConfiguration;
+import java.lang.reflect.Proxy;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,6 +20,7 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Primary;
 
 /** Tests that clients which the application declares itself keep their locks in memory, too. */
@@ -152,6 +154,47 @@ class OwnClientsTest {
                                     .options()
                                     .toString())
                             .contains("ttl=PT30S", "nodeTimeout=PT0.08S", "fairness=STRICT_FIFO");
+                });
+    }
+
+    /** A client of a type of its own. */
+    interface AuditedLocks extends LockClient {}
+
+    @Configuration(proxyBeanMethods = false)
+    static class Decorated {
+        @Bean
+        @Lazy
+        LockClient raw() {
+            return unreachable();
+        }
+
+        @Bean
+        @Primary
+        AuditedLocks audited(@Qualifier("raw") LockClient raw) {
+            return (AuditedLocks) Proxy.newProxyInstance(
+                    AuditedLocks.class.getClassLoader(),
+                    new Class<?>[] {AuditedLocks.class},
+                    (proxy, method, arguments) -> method.invoke(raw, arguments));
+        }
+    }
+
+    record Auditor(AuditedLocks locks) {}
+
+    /** It is injected by that type, and has a behaviour of its own. */
+    @Test
+    void aClientOfATypeOfItsOwnStays() {
+        test.withUserConfiguration(Decorated.class)
+                .withBean(Auditor.class)
+                .withBean(Orders.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(context.getBean(Auditor.class).locks()).isSameAs(context.getBean(LockClient.class));
+                    Orders orders = context.getBean(Orders.class);
+                    try (Lease other = context.getBean(LockFaults.class).occupy("order")) {
+                        assertThatThrownBy(orders::pay).isInstanceOf(LockBusyException.class);
+                    }
+                    assertThat(context.getBeanFactory().getBeanDefinition("raw").isLazyInit())
+                            .isTrue();
                 });
     }
 
