@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -72,6 +74,30 @@ class RunSignalTest {
 
             assertThat(run.exitCode()).isEqualTo(143);
             awaitFile("inner-ended", run);
+        }
+    }
+
+    /** Both runs see the process; the inner one passes the signal on. */
+    @ParameterizedTest
+    @ValueSource(strings = {"INT", "TERM"})
+    void theCommandOfANestedRunReceivesASignalOnce(String signal) throws Exception {
+        String script = StartedCli.script(
+                directory,
+                "command",
+                "trap 'echo >>received' " + signal + "\ntouch ready\nuntil [ -e done ]; do sleep 0.01; done\nexit 5");
+        List<String> words = new ArrayList<>(List.of("run", "outer", "--"));
+        words.addAll(StartedCli.javaCommand());
+        words.addAll(List.of("run", "inner", "--", script));
+        try (StartedCli run = cli.start(words.toArray(String[]::new))) {
+            awaitFile("ready", run);
+            run.signal(signal);
+            awaitFile("received", run);
+            // A second one would come about now.
+            Thread.sleep(1_000);
+            Files.createFile(directory.resolve("done"));
+
+            assertThat(run.exitCode()).as(run::err).isEqualTo(5);
+            assertThat(StartedCli.read(directory.resolve("received")).lines()).hasSize(1);
         }
     }
 

@@ -97,8 +97,8 @@ final class LossWatch {
         LockSupport.unpark(thread);
     }
 
-    /** Ends the watch without waiting. */
-    void dismiss() {
+    /** Ends the watch without waiting for its current step, but after a deadline that is being sent: none follows. */
+    synchronized void dismiss() {
         stopped = true;
         LockSupport.unpark(thread);
     }

@@ -10,6 +10,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The processes of this machine at one moment, without zombies: from {@code /proc} where it exists, else from
@@ -40,6 +42,9 @@ sealed interface ProcessTable {
     /** Whether the process was started with the mark in its environment, as far as this process may read it. */
     boolean carries(Row row, byte[] mark);
 
+    /** Whether the process has a handler for the signal with this number, as far as this process may read it. */
+    boolean catches(Row row, int signal);
+
     /** The best table on this system. */
     static ProcessTable ofThisSystem() {
         Path proc = Path.of("/proc");
@@ -58,6 +63,9 @@ sealed interface ProcessTable {
 
         /** The index of the start after the name. */
         private static final int START_FIELD = 19;
+
+        /** The set of the caught signals, of which the lowest bit is signal 1. */
+        private static final Pattern CAUGHT = Pattern.compile("\nSigCgt:\\s*([0-9a-fA-F]{1,16})\n");
 
         @Override
         public List<Row> rows() throws IOException {
@@ -114,6 +122,19 @@ sealed interface ProcessTable {
             } catch (IOException endedOrNotOurs) {
                 return false;
             }
+        }
+
+        @Override
+        public boolean catches(Row row, int signal) {
+            String status;
+            try {
+                Path file = root.resolve(Long.toString(row.pid())).resolve("status");
+                status = Files.readString(file, StandardCharsets.ISO_8859_1);
+            } catch (IOException ended) {
+                return false;
+            }
+            Matcher caught = CAUGHT.matcher(status);
+            return caught.find() && (Long.parseUnsignedLong(caught.group(1), 16) >>> (signal - 1) & 1) == 1;
         }
 
         private static boolean contains(byte[] text, byte[] part) {
@@ -178,6 +199,12 @@ sealed interface ProcessTable {
 
         @Override
         public boolean carries(Row row, byte[] mark) {
+            return false;
+        }
+
+        /** No option of {@code ps} shows it on all these systems. */
+        @Override
+        public boolean catches(Row row, int signal) {
             return false;
         }
     }

@@ -186,8 +186,8 @@ final class ProcessTree {
     }
 
     /**
-     * Sends the signal to the whole group of the command and to each member outside of it, or to each member if the group
-     * is not its own.
+     * Sends the signal to the whole group of the command and to the {@link SignalTargets} outside of it, or to each member if
+     * the group is not its own.
      *
      * @return those to which it could not be sent
      */
@@ -196,26 +196,23 @@ final class ProcessTree {
             return running(signals.send(name, pids(members())));
         }
         // Before the signal is sent: what the command starts in answer to it does not receive it.
-        List<Long> targets = membersOutsideTheGroup();
+        List<Long> targets = new ArrayList<>(targetsOutsideTheGroup(JvmSignals.number(name)));
         targets.add(0, -command.pid());
         signals.send(name, targets);
         // A group takes a signal if one of its processes does: each is asked whether it would.
         return running(signals.send(Signals.NONE, pids(members())));
     }
 
-    /** The members that made a group of their own, as {@code timeout} does, or a session. */
-    private List<Long> membersOutsideTheGroup() {
-        List<Long> outside = new ArrayList<>(pids(members()));
+    private List<Long> targetsOutsideTheGroup(int signal) {
+        Set<Long> members = new HashSet<>(pids(members()));
+        List<Row> rows;
         try {
-            for (Row row : table.rows()) {
-                if (row.group() == command.pid()) {
-                    outside.remove(row.pid());
-                }
-            }
+            rows = new ArrayList<>(table.rows());
         } catch (IOException noTable) {
-            return new ArrayList<>();
+            return List.of();
         }
-        return outside;
+        rows.removeIf(row -> !members.contains(row.pid()));
+        return SignalTargets.outside(rows, command.pid(), row -> table.catches(row, signal));
     }
 
     /** The ids of all running processes, including hidden ones in the control group. */

@@ -251,32 +251,6 @@ class GuardedCommandTest {
         }
     }
 
-    /** The command {@code timeout} makes its own group, which a signal to the group of the command does not reach. */
-    @ParameterizedTest
-    @EnumSource(Containment.class)
-    @Timeout(20)
-    void passesTermOnToAGroupThatTheCommandMade(Containment strongest) throws Exception {
-        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
-        assumeTrue(
-                lookup.find("timeout") instanceof CommandLookup.Result.Found,
-                "timeout is not here: apt-get install coreutils");
-        String script = "cd '" + directory
-                + "'\ntrap : TERM\ntimeout 300 sh -c 'echo >runs; exec sleep 300'\necho >term\nexit 3";
-        GuardedCommand.Settings settings = new GuardedCommand.Settings(
-                TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, strongest);
-        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
-            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
-            await("runs");
-            command.deliver(ForwardedSignal.TERM);
-
-            GuardedCommand.Ended ended = command.await();
-
-            assertThat(ended.exitCode()).isEqualTo(3);
-            assertThat(ended.leftBehind()).isZero();
-            assertThat(directory.resolve("term")).exists();
-        }
-    }
-
     /** By that, a daemon shows that it is intended to stay. */
     @Test
     void leavesWhatMadeASessionOfItsOwn() throws Exception {

@@ -2,9 +2,11 @@ package io.leasehold.cli.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -49,15 +51,7 @@ final class LossWatchTest {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
         SessionStarter sessions = SessionStarter.find(lookup);
         RunMark mark = RunMark.create();
-        StartedCommand sleeper = StartedCommand.start(
-                new Enclosure.Polled(),
-                ExactStart.find(lookup),
-                sessions,
-                false,
-                TypedWords.ofTexts(List.of("sleep", "300")),
-                mark,
-                Map.of(),
-                ProcessTable.ofThisSystem());
+        StartedCommand sleeper = sleeper(lookup, sessions, mark);
         ProcessTree tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
         MissingTwice adopter = new MissingTwice();
         try (Guardian guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null)) {
@@ -81,5 +75,67 @@ final class LossWatchTest {
         } finally {
             ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
         }
+    }
+
+    /** The guardian receives that there is no deadline after that, and would kill at an end that comes later. */
+    @Test
+    void noDeadlineFollowsTheEndOfTheWatch() throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        SessionStarter sessions = SessionStarter.find(lookup);
+        RunMark mark = RunMark.create();
+        StartedCommand sleeper = sleeper(lookup, sessions, mark);
+        ProcessTree tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
+        CountDownLatch telling = new CountDownLatch(1);
+        CountDownLatch mayTell = new CountDownLatch(1);
+        try (Guardian guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null)) {
+            LossWatch watch = new LossWatch(
+                    () -> {
+                        telling.countDown();
+                        awaitQuietly(mayTell);
+                        return TimeUnit.HOURS.toNanos(1);
+                    },
+                    OnLost.TERM,
+                    Duration.ofSeconds(1),
+                    Duration.ofMinutes(1),
+                    tree,
+                    guardian,
+                    () -> false,
+                    refusing -> {});
+            Thread teller = new Thread(watch::tellDeadline);
+            Thread dismisser = new Thread(watch::dismiss);
+            teller.start();
+            telling.await();
+            dismisser.start();
+            dismisser.join(200);
+            boolean waits = dismisser.isAlive();
+            mayTell.countDown();
+            teller.join();
+            dismisser.join();
+
+            assertThat(waits).as("until the deadline has been sent").isTrue();
+        } finally {
+            ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
+        }
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static StartedCommand sleeper(CommandLookup lookup, SessionStarter sessions, RunMark mark)
+            throws IOException {
+        return StartedCommand.start(
+                new Enclosure.Polled(),
+                ExactStart.find(lookup),
+                sessions,
+                false,
+                TypedWords.ofTexts(List.of("sleep", "300")),
+                mark,
+                Map.of(),
+                ProcessTable.ofThisSystem());
     }
 }

@@ -88,4 +88,25 @@ class ProcessTableTest {
         // The session is 0 in a container if it began outside: ps shows the same, and the group is used instead.
         assertThat(byPs.session()).isEqualTo(row.session() == 0 ? byPs.group() : row.session());
     }
+
+    /** A shell catches what it has a trap for, and ignores what it has an empty one for. */
+    @Test
+    void knowsWhatAProcessCatches() throws IOException {
+        Assumptions.assumeTrue(Files.isReadable(Path.of("/proc/self/status")), "no /proc here");
+        ProcessTable table = ProcessTable.ofThisSystem();
+        Process shell = new ProcessBuilder("/bin/sh", "-c", "trap : TERM; trap '' INT; echo; read -r end").start();
+        try {
+            assertThat(shell.getInputStream().read()).isEqualTo('\n');
+            Row row = table.row(shell.pid()).orElseThrow();
+            assertThat(table.catches(row, 15)).as("TERM").isTrue();
+            assertThat(table.catches(row, 2)).as("INT").isFalse();
+            assertThat(table.catches(row, 10)).as("USR1").isFalse();
+            assertThat(new ProcessTable.Ps().catches(row, 15)).isFalse();
+        } finally {
+            shell.destroyForcibly();
+        }
+        assertThat(table.catches(new Row(Integer.MAX_VALUE, 1, 1, 1, 0), 15))
+                .as("none")
+                .isFalse();
+    }
 }

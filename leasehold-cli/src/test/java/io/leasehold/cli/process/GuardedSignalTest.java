@@ -1,0 +1,89 @@
+package io.leasehold.cli.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Tests of the signals to the processes that left the group of a command. */
+@Timeout(60)
+@Tag("quick")
+class GuardedSignalTest {
+
+    private static final Duration GRACE = Duration.ofSeconds(2);
+    private static final Duration TTL = Duration.ofSeconds(6);
+
+    @TempDir
+    private Path directory;
+
+    /** The command {@code timeout} makes its own group, which a signal to the group of the command does not reach. */
+    @ParameterizedTest
+    @EnumSource(Containment.class)
+    @Timeout(20)
+    void passesTermOnToAGroupThatTheCommandMade(Containment strongest) throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        assumeTrue(
+                lookup.find("timeout") instanceof CommandLookup.Result.Found,
+                "timeout is not here: apt-get install coreutils");
+        String script = "cd '" + directory
+                + "'\ntrap : TERM\ntimeout 300 sh -c 'echo >runs; exec sleep 300'\necho >term\nexit 3";
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, strongest);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            awaitRunning();
+            command.deliver(ForwardedSignal.TERM);
+
+            GuardedCommand.Ended ended = command.await();
+
+            assertThat(ended.exitCode()).isEqualTo(3);
+            assertThat(ended.leftBehind()).isZero();
+            assertThat(directory.resolve("term")).exists();
+        }
+    }
+
+    /** Many programs stop without cleaning up if they receive it twice. */
+    @ParameterizedTest
+    @EnumSource(Containment.class)
+    @Timeout(20)
+    void leavesASessionToAParentThatPassesTermOn(Containment strongest) throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        assumeTrue(Files.isReadable(Path.of("/proc/self/status")), "without /proc, no parent is known to do that");
+        assumeTrue(
+                lookup.find("setsid") instanceof CommandLookup.Result.Found,
+                "setsid is not here: apt-get install util-linux");
+        // It passes the signal on so late that the child would count a direct one before.
+        String script = "cd '" + directory + "'\n"
+                + "trap 'sleep 0.3; kill -TERM $(cat child); until [ -s terms ]; do sleep 0.01; done; sleep 0.1;"
+                + " echo >done; wait; exit 3' TERM\n"
+                + "setsid sh -c 'trap \"echo >>terms\" TERM; echo $$ >pid; mv pid child;"
+                + " until [ -e done ]; do sleep 0.01; done' &\n"
+                + "until [ -e child ]; do sleep 0.01; done\necho >runs\nwait";
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, strongest);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            awaitRunning();
+            command.deliver(ForwardedSignal.TERM);
+
+            assertThat(command.await().exitCode()).isEqualTo(3);
+            assertThat(Files.readAllLines(directory.resolve("terms"))).hasSize(1);
+        }
+    }
+
+    private void awaitRunning() throws InterruptedException {
+        while (!Files.exists(directory.resolve("runs"))) {
+            Thread.sleep(5);
+        }
+    }
+}
