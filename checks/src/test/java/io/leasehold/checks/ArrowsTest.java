@@ -162,6 +162,7 @@ class ArrowsTest {
         outsideWorld(
                 new String[] {SPRING},
                 "org.springframework..",
+                "io.micrometer.context..",
                 "io.micrometer.observation..",
                 "org.aopalliance..",
                 "reactor..",

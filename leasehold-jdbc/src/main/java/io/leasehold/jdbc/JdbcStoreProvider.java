@@ -120,7 +120,7 @@ public final class JdbcStoreProvider implements StoreProvider {
         }
     }
 
-    /** The dialect of the database, one of ours or one on the class path. */
+    /** The dialect of the database: a built-in one, or one on the class path. */
     private static Dialect statements(StoreUri uri) {
         String rest = uri.rest();
         SqlDialect ours = dialect(rest);
