@@ -26,7 +26,7 @@ final class Sessions {
 
     private static final long CLOSE_NANOS = (CLOSE_MILLIS + 500) * 1_000_000L;
     /** Longer than a request: a session that was handed out before that is in no request that has not noted its place. */
-    private static final long IDLE_NANOS = Duration.ofSeconds(10).toNanos();
+    private static final long IDLE_NANOS = Duration.ofSeconds(5).toNanos();
     /** The ttl from which the timeout of the session for lists follows: the default ttl of locks. */
     private static final long LISTS_TTL_NANOS = Duration.ofSeconds(30).toNanos();
 

@@ -397,17 +397,24 @@ class StoreDutiesTest {
     void sessionsInWhichNothingLivesAreClosedInTheEnd() throws Exception {
         ZooKeeperStore store = store();
         for (int i = 0; i < 12; i++) {
-            LockName name = LockName.of("one-after-another-" + i);
-            OwnerToken by = owner();
-            assertThat(answer(store.acquire(request(name, by, Duration.ofSeconds(60 + i)))))
-                    .isInstanceOf(AcquireReply.Granted.class);
-            release(store, name, by);
-            until(() -> store.attempts() == 0);
+            heldFor(store, Duration.ofSeconds(60 + i));
         }
+        // Before that, a request might still be about to use one of them.
+        long idleAtNanos = System.nanoTime() + Duration.ofSeconds(5).toNanos();
+        until(() -> System.nanoTime() - idleAtNanos > 0);
+        heldFor(store, Duration.ofSeconds(59));
         until(() -> member.sessions() <= 8);
         store.admin().list("*", 10).get(60, TimeUnit.SECONDS);
         store.close();
         until(() -> member.sessions() == 0);
+    }
+
+    private void heldFor(ZooKeeperStore store, Duration ttl) throws Exception {
+        LockName name = LockName.of("held-for-" + ttl);
+        OwnerToken by = owner();
+        assertThat(answer(store.acquire(request(name, by, ttl)))).isInstanceOf(AcquireReply.Granted.class);
+        release(store, name, by);
+        until(() -> store.attempts() == 0);
     }
 
     @Test
