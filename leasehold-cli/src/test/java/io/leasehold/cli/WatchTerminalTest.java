@@ -80,7 +80,11 @@ class WatchTerminalTest {
         try (LockClient locks = Leasehold.connect(store);
                 Lease lease = locks.named("job").acquire();
                 Pty pty = pty(around("watch --interval 100ms"), Map.of())) {
-            Await.until(pty::screen, () -> pty.screen().contains("1 held  (q quits)"));
+            // The heading may come before the rest of the screen.
+            Await.until(
+                    pty::screen,
+                    () -> pty.screen().contains("1 held  (q quits)")
+                            && pty.screen().contains("WAITERS"));
             assertThat(pty.screen()).contains(TAKES_THE_SCREEN).containsPattern("LOCK +USER +COMMAND +SINCE +WAITERS");
             assertThat(lease.isValid()).isTrue();
             pty.type(Character.toString(key));
