@@ -83,10 +83,11 @@ public final class Leasehold {
         }
 
         /**
-         * Opens the store of {@link #store(String)} as it is, and creates no database, table, node or key: for clients that only look
-         * at locks or release them by force. SQLite still keeps its own files next to an open database. A store that does not exist, in which therefore no lock was ever held, is refused
-         * with a {@link StoreUnavailableException}, also later, if the store has to be reopened. Redis writes nothing when it is
-         * opened: there, an unused server is a store without locks.
+         * Opens the store of {@link #store(String)} as it is, and creates no database, table, node or key: for clients that
+         * only look at locks or release them by force. A store that does not exist, in which therefore no lock was ever
+         * held, is refused with a {@link StoreUnavailableException}, also later, if the store has to be reopened. SQLite
+         * still keeps its own files next to an open database. Redis writes nothing when it is opened: there, an unused
+         * server is a store without locks.
          */
         public Builder existing() {
             this.existing = true;

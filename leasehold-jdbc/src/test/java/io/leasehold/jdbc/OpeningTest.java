@@ -279,6 +279,14 @@ class OpeningTest {
         assertThat(closed).isEqualTo(opened).isEqualTo(31);
     }
 
+    /** As behind a proxy that accepts connections while its database is away: each of them is a log-in. */
+    @Test
+    void whereEachNewConnectionIsDeadTheyAreTakenEverMoreSlowly() {
+        fails(1_000, new SQLException("the connection is broken", "08006", 90067));
+        assertThatThrownBy(this::open).isInstanceOf(StoreUnavailableException.class);
+        assertThat(opened).as("in ten seconds").isBetween(30, 60);
+    }
+
     @Test
     void aSilentConnectionIsNotFollowedByAnother() {
         fails(2, new SQLException("no answer", "08006", 90067));

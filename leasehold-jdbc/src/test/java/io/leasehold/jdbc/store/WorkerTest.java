@@ -431,6 +431,15 @@ class WorkerTest {
         assertThat(outcome(writes)).isEqualTo("written");
         silentForNanos[0] = 0;
         assertThat(outcome(quick(silent))).isEqualTo("at once");
+
+        quickly.clear();
+        silentForNanos[0] = 600_000_000L;
+        assertThat(outcome(quick(silent))).as("silence once more").isEqualTo("done by try 1");
+        runtime.runFor(Duration.ofSeconds(58));
+        assertThat(outcome(quick(silent))).as("within the minute").isEqualTo("done by try 1");
+        runtime.runFor(Duration.ofSeconds(2));
+        silentForNanos[0] = 0;
+        assertThat(outcome(quick(silent))).as("a client that writes nothing").isEqualTo("at once");
     }
 
     @Test
