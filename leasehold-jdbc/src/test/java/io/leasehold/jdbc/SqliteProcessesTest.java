@@ -28,7 +28,7 @@ class SqliteProcessesTest {
 
     private static final Duration PATIENCE = Duration.ofMinutes(8);
     private static final int JVMS = 4;
-    private static final int INCREMENTS = Integer.getInteger("leasehold.test.increments", 10_000);
+    private static final int INCREMENTS = Integer.getInteger("leasehold.test.increments", 2_000);
     private static final int KILLS = 20;
 
     @TempDir

@@ -49,6 +49,8 @@ class MinimalClassPathTest {
                         Stream.of(
                                 Path.of(System.getProperty("java.home"), "bin", "java")
                                         .toString(),
+                                "-XX:TieredStopAtLevel=1",
+                                "-XX:+UseSerialGC",
                                 "-cp",
                                 classPath,
                                 MinimalApplication.class.getName(),
