@@ -319,8 +319,10 @@ public final class Leasehold {
             for (Guarantee level : required) {
                 if (!opened.guarantees().covers(level)) {
                     UnsafeStoreException refusal = new UnsafeStoreException(
-                            "store " + opened.description() + " promises " + opened.guarantees() + "; required was "
-                                    + level.getClass().getSimpleName() + " " + level,
+                            "store " + opened.description() + " promises only " + opened.guarantees()
+                                    + ", but the client requires "
+                                    + level.getClass().getSimpleName() + " " + level
+                                    + ": use another store, or require less",
                             null);
                     closeAfter(refusal, opened::close);
                     throw refusal;
