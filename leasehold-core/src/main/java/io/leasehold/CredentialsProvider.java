@@ -71,9 +71,9 @@ public interface CredentialsProvider {
                 throw new StoreUnavailableException(
                         "the password file " + file + " is not UTF-8: write the password in UTF-8", null);
             } catch (IOException e) {
+                String kind = e.getClass().getSimpleName();
                 throw new StoreUnavailableException(
-                        "the password file " + file + " cannot be read ("
-                                + e.getClass().getSimpleName() + "): check that it is a regular file",
+                        "the password file " + file + " cannot be read (" + kind + "): check that it is a regular file",
                         null);
             }
             String password = text.replaceFirst("\\r?\\n\\z", "");
