@@ -38,9 +38,10 @@ public interface Candidacy extends AutoCloseable {
     /**
      * As {@link #resign}, but the named candidate comes before all others, once: before the release, the store puts it first in
      * the queue, and the others keep their order. If it does not wait at the store, or the store does not answer within the
-     * time limit of a request, the others come as usual; so they do, after one claim, if it is dead. If several candidates have this
-     * id, the first of them in the queue is meant. The first call of a term decides: the lock is not handed over to another
-     * that is named later, nor to one that is named after a {@code resign()} has begun the release.
+     * time limit of a request, the next candidate in the queue leads. If the named candidate is dead, the next one leads
+     * after one claim. If several candidates have this id, the first of them in the queue is meant. The first call of a term
+     * decides: the lock is not handed over to another that is named later, nor to one that is named after a {@code resign()}
+     * has begun the release.
      *
      * @param candidate the {@linkplain LockClient#holderId() id} of the candidate's client: see {@link Election#candidates}
      * @throws IllegalArgumentException if it is the id of this client; the candidate then still leads

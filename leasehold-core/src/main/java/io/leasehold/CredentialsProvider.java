@@ -1,8 +1,11 @@
 package io.leasehold;
 
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -57,10 +60,20 @@ public interface CredentialsProvider {
             String text;
             try {
                 text = Files.readString(file, StandardCharsets.UTF_8);
-            } catch (IOException e) {
+            } catch (NoSuchFileException e) {
                 throw new StoreUnavailableException(
-                        "the password file " + file + " cannot be read as UTF-8 ("
-                                + e.getClass().getSimpleName() + ")",
+                        "the password file " + file + " does not exist: create it, or correct its path", null);
+            } catch (AccessDeniedException e) {
+                throw new StoreUnavailableException(
+                        "the password file " + file + " cannot be read: give this process the permission to read it",
+                        null);
+            } catch (CharacterCodingException e) {
+                throw new StoreUnavailableException(
+                        "the password file " + file + " is not UTF-8: write the password in UTF-8", null);
+            } catch (IOException e) {
+                String kind = e.getClass().getSimpleName();
+                throw new StoreUnavailableException(
+                        "the password file " + file + " cannot be read (" + kind + "): check that it is a regular file",
                         null);
             }
             String password = text.replaceFirst("\\r?\\n\\z", "");

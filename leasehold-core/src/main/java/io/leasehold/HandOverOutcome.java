@@ -1,8 +1,8 @@
 package io.leasehold;
 
 /**
- * The outcome of {@link Candidacy#handOver}, as far as the client knows it. The list is closed; handle unknown values all
- * the same.
+ * The outcome of {@link Candidacy#handOver}, as far as the client knows it. The list is complete for this version; a later
+ * one may add values.
  */
 public enum HandOverOutcome {
     /**

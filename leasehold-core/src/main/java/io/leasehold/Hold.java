@@ -38,9 +38,10 @@ public interface Hold extends AutoCloseable {
      * for the answer: for at most the store's time limit, which begins again if a renewal is in flight that turns out not to be
      * enough, and never beyond the end of the validity. Callers that wait at the same time share a renewal.
      *
-     * <p>It does not wait, and says at once what is left: without renewal; in a {@link LockListener}; on threads of an event loop (those
-     * that Reactor marks as non-blocking, or whose name contains "eventloop", as those of Netty and Vert.x). There,
-     * use {@link #ensureValidForAsync}. An interrupt ends the wait: the flag stays set, the hold stays held, and what is left decides.
+     * <p>It never waits if the hold is not renewed, in a {@link LockListener}, or on an event-loop thread (a thread that Reactor
+     * marks as non-blocking, or whose name contains "eventloop", as those of Netty and Vert.x): it then decides by the validity
+     * that is left. There, use {@link #ensureValidForAsync}. An interrupt ends the wait: the flag stays set, the hold stays held,
+     * and the validity that is left decides.
      *
      * @throws LeaseLostException if this hold has ended
      * @throws LeaseAtRiskException if it is valid for less than {@code duration}, even after the renewal; the message says

@@ -3,7 +3,7 @@ package io.leasehold;
 import java.util.List;
 import java.util.Objects;
 
-/** How a hold ended. The list is closed; handle unknown values all the same. */
+/** How a hold ended. The list is complete for this version; a later one may add values. */
 public sealed interface HoldEnd {
 
     /** The last answer of each node, as far as it is known; empty for a store that is one node. */

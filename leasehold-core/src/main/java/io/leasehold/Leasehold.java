@@ -318,9 +318,10 @@ public final class Leasehold {
         private static LockStore checked(List<Guarantee> required, LockStore opened) {
             for (Guarantee level : required) {
                 if (!opened.guarantees().covers(level)) {
+                    String wanted = level.getClass().getSimpleName() + " " + level;
                     UnsafeStoreException refusal = new UnsafeStoreException(
-                            "store " + opened.description() + " promises " + opened.guarantees() + "; required was "
-                                    + level.getClass().getSimpleName() + " " + level,
+                            "store " + opened.description() + " promises only " + opened.guarantees()
+                                    + ", but the client requires " + wanted + ": use another store, or require less",
                             null);
                     closeAfter(refusal, opened::close);
                     throw refusal;

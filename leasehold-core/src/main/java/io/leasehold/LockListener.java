@@ -38,7 +38,7 @@ public interface LockListener {
      */
     default void nodeChanged(NodeChanged event) {}
 
-    /** The standing of a node of a set. The list is closed; handle unknown values all the same. */
+    /** The standing of a node of a set. The list is complete for this version; a later one may add values. */
     enum NodeStanding {
         /** Its vote counts. */
         TRUSTED,
@@ -52,7 +52,7 @@ public interface LockListener {
         OTHER_CONFIGURATION
     }
 
-    /** How an attempt ended. The list is closed; handle unknown values all the same. */
+    /** How an attempt ended. The list is complete for this version; a later one may add values. */
     enum AttemptOutcome {
         /** The lock is held. */
         ACQUIRED,
@@ -68,7 +68,7 @@ public interface LockListener {
         INTERRUPTED
     }
 
-    /** How a renewal ended. The list is closed; handle unknown values all the same. */
+    /** How a renewal ended. The list is complete for this version; a later one may add values. */
     enum RenewalOutcome {
         /** The validity was extended. */
         RENEWED,

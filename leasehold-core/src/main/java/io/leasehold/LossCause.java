@@ -3,8 +3,8 @@ package io.leasehold;
 /**
  * Why a hold ended before it was released.
  *
- * <p>The list is closed and part of the contract; new causes may be added with a new version, so
- * handle unknown values.
+ * <p>The list is part of the contract and complete for this version; a later one may add causes, so handle unknown
+ * values.
  */
 public enum LossCause {
     /** The validity ended: no renewal succeeded in time, or none was due. */

@@ -25,7 +25,7 @@ public record NodeVote(String node, Answer answer, String detail) {
         return node + ": " + answer.name().toLowerCase(Locale.ROOT) + (detail.isEmpty() ? "" : " (" + detail + ")");
     }
 
-    /** The kinds of answers. The list is closed; handle unknown values all the same. */
+    /** The kinds of answers. The list is complete for this version; a later one may add values. */
     public enum Answer {
         /** The node granted the lock. */
         GRANTED,

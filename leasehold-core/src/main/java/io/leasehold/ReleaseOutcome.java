@@ -1,6 +1,6 @@
 package io.leasehold;
 
-/** The outcome of a release, as far as the client knows it. The list is closed; handle unknown values all the same. */
+/** The outcome of a release, as far as the client knows it. The list is complete for this version; a later one may add values. */
 public enum ReleaseOutcome {
     /** The store confirmed that it deleted this hold (with several nodes: a quorum of them did). */
     RELEASED,

@@ -52,7 +52,7 @@ public interface Term {
     /** Calls back each time when the term is at risk: see {@link Hold#onAtRisk}. */
     void onAtRisk(Consumer<? super Duration> callback);
 
-    /** Why a term ended while its callback ran. The list is closed; handle unknown values all the same. */
+    /** Why a term ended while its callback ran. The list is complete for this version; a later one may add values. */
     sealed interface End {
         /**
          * It was lost.

@@ -4,8 +4,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown if the store or its URI promises less than required, or if its configuration makes locks unsafe. The message
- * names the values.
+ * Thrown if the store promises less than required, if its configuration makes locks unsafe, or if it cannot do what was
+ * requested: keep a ticket, readers or permits, let a leader name its successor, accept a ttl above its largest one, or
+ * export a permit. The message names the values.
  */
 public final class UnsafeStoreException extends LockStoreException {
 

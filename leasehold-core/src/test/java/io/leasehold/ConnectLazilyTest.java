@@ -63,7 +63,7 @@ final class ConnectLazilyTest {
                 .connectLazily()) {
             assertThatThrownBy(() -> client.named("x").tryAcquire(Duration.ofMinutes(1)))
                     .isInstanceOf(UnsafeStoreException.class)
-                    .hasMessageContaining("required was Scope NETWORK");
+                    .hasMessageContaining("requires Scope NETWORK");
             assertThat(openings).hasValue(1);
         }
     }

@@ -267,7 +267,7 @@ final class RootValuesTest {
         CredentialsProvider provider = CredentialsProvider.passwordFile("user", file);
         assertThatThrownBy(provider::credentials)
                 .isInstanceOf(StoreUnavailableException.class)
-                .hasMessageContaining("cannot be read");
+                .hasMessage("the password file " + file + " does not exist: create it, or correct its path");
         for (String end : List.of("", "\n", "\r\n")) {
             Files.writeString(file, "s3c\nret" + end);
             assertThat(provider.credentials().password()).containsExactly("s3c\nret".toCharArray());
@@ -278,5 +278,10 @@ final class RootValuesTest {
                 .isNull();
         Files.writeString(file, "\n");
         assertThatThrownBy(provider::credentials).hasMessageContaining("is empty");
+        Files.write(file, new byte[] {'x', (byte) 0xff});
+        assertThatThrownBy(provider::credentials).hasMessageEndingWith("is not UTF-8: write the password in UTF-8");
+        assertThatThrownBy(CredentialsProvider.passwordFile("user", directory)::credentials)
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContainingAll(directory.toString(), "cannot be read");
     }
 }

@@ -134,7 +134,7 @@ class OperatorVerbsInTroubleTest {
                 int times = i;
                 awaitLooks(program, 3);
                 proxy.refuseConnections().resetAll();
-                Await.until(program::err, () -> lines(program.err(), "; trying again") == times);
+                Await.until(program::err, () -> lines(program.err(), "; retrying") == times);
                 proxy.acceptConnections();
                 Await.until(program::err, () -> lines(program.err(), "the store answers again") == times);
             }
@@ -159,7 +159,7 @@ class OperatorVerbsInTroubleTest {
                 proxy.refuseConnections().resetAll();
                 int exitCode = code.get(2, TimeUnit.MINUTES);
                 proxy.acceptConnections();
-                if (lines(program.err(), "; trying again") > 0) {
+                if (lines(program.err(), "; retrying") > 0) {
                     assertThat(exitCode).as(program.err()).isEqualTo(ExitCode.STORE_UNAVAILABLE.code());
                     return;
                 }

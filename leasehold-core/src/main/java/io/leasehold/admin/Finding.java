@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 public record Finding(
         String check, Grade grade, String reason, @Nullable String remedy) {
 
-    /** The grade, from good to bad. The list is closed; handle unknown values all the same. */
+    /** The grade, from good to bad. The list is complete for this version; a later one may add values. */
     public enum Grade {
         /** The check passed. */
         GOOD,

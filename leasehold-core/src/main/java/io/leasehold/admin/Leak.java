@@ -12,7 +12,7 @@ import java.util.Objects;
  */
 public record Leak(Kind kind, String subject, String detail) {
 
-    /** The kind of leak. The list is closed; handle unknown values all the same. */
+    /** The kind of leak. The list is complete for this version; a later one may add values. */
     public enum Kind {
         /** A lock without an end: only its holder or an operator can free it. */
         NO_TTL,

@@ -228,7 +228,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     }
 
     void refused(LossCause why) {
-        finish(() -> new IllegalStateException("lease on \"" + grant.name() + "\" is renewed no more (" + why
+        finish(() -> new IllegalStateException("lease on \"" + grant.name() + "\" is no longer renewed (" + why
                 + ", maxHold = " + Duration.ofNanos(grant.settings().timings().maxHoldNanos())
                 + "); it ends with its validity"));
     }

@@ -87,9 +87,9 @@ final class LeaseExport implements Conversion<LeaseTicket> {
         if (!store.keepsTickets()) {
             throw new UnsafeStoreException(
                     "cannot " + what + ": " + store.description() + " does not keep a lock for a ticket. Release the"
-                            + " lease and acquire it in the other process, or use a store that keeps tickets: one"
-                            + " Redis deployment, a Redlock, etcd with readers=true, a lease table of a database server, or"
-                            + " memory:",
+                            + " lease and acquire it in the other process, or use a store that keeps tickets: Redis,"
+                            + " Redlock, etcd with readers=true, a lease table in PostgreSQL, MariaDB, MySQL, H2 or SQLite,"
+                            + " or memory:",
                     null);
         }
     }

@@ -60,7 +60,7 @@ final class LeaseMessages {
                     ? "the thread was interrupted while it waited for a renewal"
                     : "another of the locks has ended meanwhile";
         } else if (verdict instanceof WaitingChecks.RenewedNoMore stopped) {
-            why = "it is renewed no more: " + stopped.why();
+            why = "it is no longer renewed: " + stopped.why();
         } else if (verdict instanceof WaitingChecks.Failed) {
             cause = owner.renewalFailure();
             why = "its renewal failed" + (cause == null ? "" : ": " + cause.getMessage());

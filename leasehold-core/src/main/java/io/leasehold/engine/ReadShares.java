@@ -7,7 +7,7 @@ import java.util.Set;
 
 /**
  * The readers of one process that share one hold. The hold ends when the last of them leaves. A reader that was abandoned
- * does not keep it alive: once no other is left, the hold is renewed no more. Pure.
+ * does not keep it alive: once no other is left, the hold is no longer renewed. Pure.
  *
  * @param <S> the type of the readers
  */
@@ -19,7 +19,7 @@ final class ReadShares<S> {
         GONE,
         /** Others continue with the hold. */
         OTHERS_REMAIN,
-        /** Only readers that were abandoned remain: the hold is renewed no more. */
+        /** Only readers that were abandoned remain: the hold is no longer renewed. */
         ABANDONED_REMAIN,
         /** It was the last: the hold is released. */
         LAST

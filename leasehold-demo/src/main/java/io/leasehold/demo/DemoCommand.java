@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
 /** {@code leasehold demo}: demonstrates in seconds the purpose of a lock across processes. */
 @Command(
         name = "demo",
-        header = "Shows what can go wrong with a lock, and the outcome.",
+        header = "Demonstrates a locking hazard with real processes and judges the result.",
         description = "Starts real servers and processes of its own, and leaves nothing behind.%n",
         footer = {
             "%nWithout a scenario, four processes fight for one lock and one that holds it",

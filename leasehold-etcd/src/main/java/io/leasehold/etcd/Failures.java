@@ -170,7 +170,7 @@ final class Failures implements TimedReplies.Errors {
     public LockStoreException late(String what, long limitNanos) {
         return new StoreUnavailableException(
                 what + " at " + cluster + " was not answered within " + limitNanos / 1_000_000
-                        + " ms; is a majority of its members up?",
+                        + " ms; check that a majority of its members is up and reachable",
                 null);
     }
 

@@ -456,8 +456,8 @@ public final class JdbcStores {
         return dialect.troubles().apply(e) == SqlTrouble.ACCESS
                 ? new StoreAccessException(
                         where + " refuses this user" + said
-                                + "; it needs to log in, and to read and write the tables leasehold_lock and"
-                                + " leasehold_store, which it makes itself if it may, and else an administrator by"
+                                + "; grant it login, and read and write on the tables leasehold_lock, leasehold_store"
+                                + " and leasehold_client; if it may not create tables, an administrator runs"
                                 + " SqlDialect.ddl()",
                         e)
                 : new StoreUnavailableException(where + " cannot be opened" + said, e);

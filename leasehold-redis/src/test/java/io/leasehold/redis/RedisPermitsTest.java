@@ -83,7 +83,7 @@ class RedisPermitsTest {
         }
         assertThat(access).as("%s: %s", revoked, refused).isNotNull();
         String message = String.valueOf(access.getMessage());
-        assertThat(message).contains("does not allow to " + verb);
+        assertThat(message).contains("denies permission to " + verb);
         Matcher grant = GRANT.matcher(message);
         assertThat(grant.find()).as(message).isTrue();
         rules(grant.group(1));

@@ -368,7 +368,7 @@ final class LockedRun {
 
     private void reportLost(Lease lease, GuardedCommand.Ended ended) {
         String what = switch (request.command().onLost()) {
-            case IGNORE -> "; the command went on without the lock (--on-lost=ignore)";
+            case IGNORE -> "; the command continued without the lock (--on-lost=ignore)";
             default ->
                 ended.survivors().isEmpty()
                         ? "; the command was ended"

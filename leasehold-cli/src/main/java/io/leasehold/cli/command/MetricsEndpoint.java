@@ -103,7 +103,7 @@ final class MetricsEndpoint implements AutoCloseable {
             // This says nothing about the store, which has just answered: a search needs other rights and has other
             // limits.
             if (!complained) {
-                complaints.accept("the search for leaks failed: " + e.getMessage() + "; trying again every minute");
+                complaints.accept("the search for leaks failed: " + e.getMessage() + "; retrying every minute");
             }
             complained = true;
         }

@@ -70,7 +70,7 @@ public final class WaitCommand implements Callable<Integer> {
                     }
                 } catch (StoreUnavailableException e) {
                     if (!down) {
-                        invocation.terminal().complain(e.getMessage() + "; trying again");
+                        invocation.terminal().complain(e.getMessage() + "; retrying");
                     }
                     down = true;
                 }

@@ -101,7 +101,7 @@ interface WatchView extends AutoCloseable {
         public void storeIsDown(String why) {
             if (!down) {
                 down = true;
-                event("store-down", null, null, "store down: " + why + "; trying again");
+                event("store-down", null, null, "store down: " + why + "; retrying");
             }
         }
 

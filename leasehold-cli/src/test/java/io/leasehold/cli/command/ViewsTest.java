@@ -363,7 +363,7 @@ class ViewsTest {
             endpoint.lookForLeaksSometimes(client(admin), terminal::complain);
             assertThat(scrape(endpoint)).as("it has just answered").contains("distributed_lock_store_up 1");
             assertThat(said.toString(StandardCharsets.UTF_8))
-                    .contains("the search for leaks failed: the store is down; trying again");
+                    .contains("the search for leaks failed: the store is down; retrying");
             down.set(false);
             endpoint.storeAnswered(4);
             endpoint.lookForLeaksSometimes(client(admin), terminal::complain);

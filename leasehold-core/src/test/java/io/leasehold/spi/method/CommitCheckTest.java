@@ -183,7 +183,7 @@ class CommitCheckTest {
     @ValueSource(booleans = {false, true})
     void aRenewalThatFailsTellsTheRiskAndALossTheLoss(boolean async) {
         Validity held = new Validity("l", 500, 0);
-        held.refusal = new IllegalStateException("it is renewed no more");
+        held.refusal = new IllegalStateException("it is no longer renewed");
         assertThatThrownBy(() -> check(held.scope(null), async))
                 .isInstanceOf(LeaseAtRiskException.class)
                 .satisfies(e -> assertThat(e.getSuppressed()).containsExactly(held.refusal));

@@ -210,7 +210,8 @@ public final class Deployment {
     public Deployment credentials(CredentialsProvider provider) {
         if (data.hasPassword()) {
             throw new IllegalArgumentException("the store URI of " + this
-                    + " names a password, and a credentials provider is set: decide; leave what stands before @ out");
+                    + " names a password, but a credentials provider is also set: remove the user and password from the"
+                    + " URI, or remove the provider");
         }
         return new Deployment(
                 kind,

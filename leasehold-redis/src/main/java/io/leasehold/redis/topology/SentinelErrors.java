@@ -22,7 +22,7 @@ final class SentinelErrors {
         String who = "Sentinel " + sentinel.address();
         if (text.startsWith("NOAUTH")) {
             return new StoreAccessException(
-                    who + " asks for a password: add sentinelUser=…&sentinelPassword=… to the store URI (those before"
+                    who + " requires a password: add sentinelUser=…&sentinelPassword=… to the store URI (those before"
                             + " the hosts are for the data servers)",
                     cause);
         }
@@ -34,8 +34,8 @@ final class SentinelErrors {
         }
         if (text.startsWith("NOPERM")) {
             return new StoreAccessException(
-                    who + " does not allow to ask for the master: " + text + ". An administrator can grant what is"
-                            + " missing at the Sentinel: ACL SETUSER <user> " + RIGHTS,
+                    who + " denies this user permission to query the master: " + text + ". An administrator can grant"
+                            + " the missing right on the Sentinel: ACL SETUSER <user> " + RIGHTS,
                     cause);
         }
         if (text.contains("unknown command")) {

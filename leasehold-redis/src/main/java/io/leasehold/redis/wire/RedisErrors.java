@@ -238,7 +238,7 @@ public final class RedisErrors {
         }
         if (text.startsWith("NOAUTH")) {
             return new StoreAccessException(
-                    node + " asks for a password to " + what + ": put user:password@ before the host in the store URI",
+                    node + " requires a password to " + what + ": put user:password@ before the host in the store URI",
                     cause);
         }
         if (text.startsWith("WRONGPASS") || text.contains("invalid password")) {
@@ -255,7 +255,7 @@ public final class RedisErrors {
                 : "The right to " + missing.what() + " is missing; an administrator can grant it: ACL SETUSER <user> "
                         + missing.rule() + ". ";
         return new StoreAccessException(
-                node + " does not allow to " + what + ": " + text + ". " + grant
+                node + " denies permission to " + what + ": " + text + ". " + grant
                         + "All that Leasehold needs: ACL SETUSER <user> " + rights
                         + (ofPermits ? " " + RIGHTS_OF_PERMITS : ofReaders ? " " + RIGHT_OF_READERS : ""),
                 cause);
@@ -342,8 +342,8 @@ public final class RedisErrors {
                         node + " cannot " + what + ": clients of wire format " + theirs + " wait for it (key \"" + key
                                 + "\"), and this one speaks wire format " + ours
                                 + ". They exclude each other, but cannot"
-                                + " stand in one queue: use the same version of Leasehold in all clients of this lock; the"
-                                + " queue goes with its last waiter",
+                                + " share a queue: use the same version of Leasehold in all clients of this lock; the"
+                                + " queue is deleted when its last waiter leaves",
                         null));
     }
 

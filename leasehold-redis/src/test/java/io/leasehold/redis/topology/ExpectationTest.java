@@ -87,7 +87,7 @@ final class ExpectationTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "NOAUTH Authentication required | StoreAccessException      | asks for a password: add sentinelUser",
+                "NOAUTH Authentication required | StoreAccessException      | requires a password: add sentinelUser",
                 "WRONGPASS no such user         | StoreAccessException      | does not accept sentinelUser",
                 "ERR invalid password           | StoreAccessException      | does not accept sentinelUser",
                 "ERR AUTH without any password  | StoreAccessException      | does not accept sentinelUser",

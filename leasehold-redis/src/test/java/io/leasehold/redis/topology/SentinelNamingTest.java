@@ -286,7 +286,7 @@ final class SentinelNamingTest {
         other.says("SENTINEL", "-NOAUTH Authentication required.\r\n");
         assertThat(failure())
                 .isInstanceOf(StoreAccessException.class)
-                .hasMessageContaining("Sentinel " + other.address() + " asks for a password");
+                .hasMessageContaining("Sentinel " + other.address() + " requires a password");
     }
 
     @Test

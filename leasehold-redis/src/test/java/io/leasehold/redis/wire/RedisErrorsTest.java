@@ -84,14 +84,14 @@ final class RedisErrorsTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "NOAUTH Authentication required     | asks for a password to acquire",
+                "NOAUTH Authentication required     | requires a password to acquire",
                 "WRONGPASS invalid username         | does not accept the user and password",
-                "NOPERM no                          | does not allow to acquire lock",
-                "ERR The user executing the script can't run this command or subcommand | does not allow",
-                "ERR ACL failure in script: no      | does not allow",
-                "ERR can't run this command or subcommand | does not allow",
+                "NOPERM no                          | denies permission to acquire lock",
+                "ERR The user executing the script can't run this command or subcommand | denies permission",
+                "ERR ACL failure in script: no      | denies permission",
+                "ERR can't run this command or subcommand | denies permission",
                 "ERR No permissions to access a key | The right to use the keys of locks is missing",
-                "noperm in small letters            | does not allow",
+                "noperm in small letters            | denies permission",
             })
     void aMissingRightIsPermanent(String words, String text) {
         is(errors.of(answer(words), WHAT), FailureKind.PERMANENT, StoreAccessException.class, text);
@@ -215,7 +215,7 @@ final class RedisErrorsTest {
         RedisErrors other = new RedisErrors("h", rights, elsewhere).of("other");
         String channel = "NOPERM no permissions to access one of the channels used as arguments";
         assertThat(other.access(channel, WHAT, null))
-                .hasMessageStartingWith("other does not allow")
+                .hasMessageStartingWith("other denies permission")
                 .hasMessageContaining("ACL SETUSER <user> &lock:wake:*.")
                 .hasMessageContaining(elsewhere.keyRights());
         assertThat(new RedisErrors("h", "+ping", elsewhere).access(channel, WHAT, null))

@@ -87,9 +87,9 @@ final class ReplyDecoderTest {
                             .hasMessage(
                                     "the server cannot acquire lock \"job\": clients of wire format 1 wait for it (key"
                                             + " \"lock:{job}:queued\"), and this one speaks wire format 2. They exclude"
-                                            + " each other, but cannot stand in one queue: use the same version of"
-                                            + " Leasehold in all clients of this lock; the queue goes with its last"
-                                            + " waiter");
+                                            + " each other, but cannot share a queue: use the same version of"
+                                            + " Leasehold in all clients of this lock; the queue is deleted when its last"
+                                            + " waiter leaves");
                 });
         assertThatThrownBy(() -> acquired("maybe", "17")).hasMessageContaining("maybe");
     }

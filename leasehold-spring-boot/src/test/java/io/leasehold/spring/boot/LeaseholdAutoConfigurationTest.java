@@ -183,7 +183,7 @@ class LeaseholdAutoConfigurationTest {
                         .startsWith("The properties leasehold.defaults.* conflict: lock options: ttl is 1ms"));
         inMemory.withPropertyValues("leasehold.require.scope=network")
                 .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
-                        .contains("required was Scope NETWORK"));
+                        .contains("requires Scope NETWORK"));
     }
 
     @Test
