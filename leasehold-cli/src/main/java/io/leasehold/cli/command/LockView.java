@@ -8,6 +8,7 @@ import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.QueuedWaiter;
+import io.leasehold.cli.StoreOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -129,19 +130,23 @@ record LockView(
         return lines;
     }
 
-    /** The health of the holder, and possible actions. */
-    List<String> advice(Holder of) {
+    /**
+     * The health of the holder, and possible actions.
+     *
+     * @param store the {@linkplain #words(StoreOption) words} for the same store
+     */
+    List<String> advice(Holder of, String store) {
         if (of.isReaders()) {
             return List.of(
                     "health    read by others; if none renews, the lock is free in " + HolderView.remaining(of),
-                    "next      leasehold wait" + words(lock, "") + "    (until it is free)",
-                    "          leasehold release" + words(lock, " --holder ID")
+                    "next      leasehold wait" + words(lock, store) + "    (until it is free)",
+                    "          leasehold release" + words(lock, " --holder ID" + store)
                             + "    (ends one reader; --holder readers ends all)");
         }
         return List.of(
                 "health    " + health(of),
-                "next      leasehold wait" + words(lock, "") + "    (until it is free)",
-                "          leasehold release" + words(lock, " --holder " + quoted(of.id()))
+                "next      leasehold wait" + words(lock, store) + "    (until it is free)",
+                "          leasehold release" + words(lock, " --holder " + quoted(of.id()) + store)
                         + "    (a dry run; add --yes " + (isLikeAnOption(lock) ? "before the -- " : "")
                         + "to take the lock away)");
     }
@@ -183,6 +188,15 @@ record LockView(
     static String words(LockName lock, String options) {
         String name = quoted(lock.text());
         return isLikeAnOption(lock) ? options + " -- " + name : " " + name + options;
+    }
+
+    /** The options that name the same store in another command: nothing if the environment names it, and no secret. */
+    static String words(StoreOption store) {
+        StringBuilder text = new StringBuilder();
+        for (String uri : store.given()) {
+            text.append(" --store ").append(StoreOption.holdsSecret(uri) ? "\u2026" : quoted(uri));
+        }
+        return text.toString();
     }
 
     private static boolean isLikeAnOption(LockName lock) {

@@ -52,7 +52,7 @@ public final class WhoCommand implements Callable<Integer> {
         String permits;
         try (LockClient locks = StoreAccess.openExisting(invocation, store)) {
             view = LockView.of(locks, lock);
-            permits = view.holder() == null ? PermitLines.hint(locks.admin(), lock) : null;
+            permits = view.holder() == null ? PermitLines.hint(locks.admin(), lock, LockView.words(store)) : null;
         }
         Holder holder = view.holder();
         if (permits != null) {
@@ -64,7 +64,7 @@ public final class WhoCommand implements Callable<Integer> {
             invocation.terminal().print(view.holderIds());
         } else if (holder != null) {
             invocation.terminal().print(view.lines());
-            List<String> advice = view.advice(holder);
+            List<String> advice = view.advice(holder, LockView.words(store));
             Style health = view.reportsInTime() ? Style.GOOD : Style.WARNING;
             invocation.terminal().print(new Line(health, advice.get(0)));
             invocation.terminal().print(advice.subList(1, advice.size()));
