@@ -9,6 +9,7 @@ import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.Style;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -151,11 +152,15 @@ record LockView(
                         + "to take the lock away)");
     }
 
-    /** Whether the client of the holder reports in time. */
-    boolean reportsInTime() {
-        Duration age = client == null ? null : client.age(Instant.now());
-        boolean inTime = client != null && (age == null || age.compareTo(LATE) < 0);
-        return inTime || (holder != null && holder.isReaders());
+    /** The style of the {@linkplain #advice health}: good if the client reports in time, plain if that is not known. */
+    Style healthStyle() {
+        if (holder != null && holder.isReaders()) {
+            return Style.GOOD;
+        } else if (client == null) {
+            return Style.WARNING;
+        }
+        Duration age = client.age(Instant.now());
+        return age == null ? Style.PLAIN : age.compareTo(LATE) < 0 ? Style.GOOD : Style.WARNING;
     }
 
     private String health(Holder of) {
@@ -168,7 +173,10 @@ record LockView(
         if (client != null) {
             Duration age = client.age(Instant.now());
             if (age == null) {
-                return "alive: its client reported within the last " + Durations.text(ClientRecord.KEPT);
+                return "its client reported within the last " + Durations.text(ClientRecord.KEPT)
+                        + "; whether in time is not known ("
+                        + (client.record().reportedAt() == null ? "the report has no time" : "the clocks differ")
+                        + ")";
             }
             String seconds = Durations.text(Duration.ofSeconds(age.toSeconds()));
             if (age.compareTo(LATE) < 0) {

@@ -7,7 +7,6 @@ import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Line;
-import io.leasehold.cli.output.Style;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -65,8 +64,7 @@ public final class WhoCommand implements Callable<Integer> {
         } else if (holder != null) {
             invocation.terminal().print(view.lines());
             List<String> advice = view.advice(holder, LockView.words(store));
-            Style health = view.reportsInTime() ? Style.GOOD : Style.WARNING;
-            invocation.terminal().print(new Line(health, advice.get(0)));
+            invocation.terminal().print(new Line(view.healthStyle(), advice.get(0)));
             invocation.terminal().print(advice.subList(1, advice.size()));
         }
         return holder == null ? ExitCode.FOUND.code() : ExitCode.OK.code();

@@ -227,19 +227,26 @@ class ViewsTest {
     }
 
     @Test
+    void onlyAReportThatIsKnownToBeInTimeIsGood() {
+        Instant now = Instant.now();
+        assertThat(reporting(now, true).healthStyle()).isEqualTo(Style.GOOD);
+        assertThat(reporting(now.minusSeconds(11), true).healthStyle()).isEqualTo(Style.WARNING);
+        assertThat(reporting(now.minusSeconds(60), true).healthStyle()).isEqualTo(Style.PLAIN);
+        assertThat(reporting(null, true).healthStyle()).isEqualTo(Style.PLAIN);
+        assertThat(reporting(null, false).healthStyle()).isEqualTo(Style.WARNING);
+    }
+
+    @Test
     void aHolderIsCalledAliveOnlyAsLongAsItReports() {
         Instant now = Instant.now();
         assertThat(health(now, true)).startsWith("health    alive: its client last reported ");
         assertThat(health(now.minusSeconds(11), true))
                 .matches(
                         "health    its client has been silent for 1[1-5]s \\(it reports every 5s\\); unless it renews,.*");
-        assertThat(health(null, true)).isEqualTo("health    alive: its client reported within the last 16s");
-        assertThat(health(now.minusSeconds(60), true))
-                .as("the clocks differ")
-                .contains("alive: its client reported within");
-        assertThat(health(now.plusSeconds(60), true))
-                .as("the clocks differ")
-                .contains("alive: its client reported within");
+        String unknown = "health    its client reported within the last 16s; whether in time is not known (";
+        assertThat(health(null, true)).isEqualTo(unknown + "the report has no time)");
+        assertThat(health(now.minusSeconds(60), true)).isEqualTo(unknown + "the clocks differ)");
+        assertThat(health(now.plusSeconds(60), true)).isEqualTo(unknown + "the clocks differ)");
         assertThat(health(null, false))
                 .isEqualTo(
                         "health    no report from its client: it may be gone, the hold may be under a second old, or this"
