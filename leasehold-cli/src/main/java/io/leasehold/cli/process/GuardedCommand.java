@@ -9,7 +9,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,7 +44,7 @@ public final class GuardedCommand implements AutoCloseable {
     private @Nullable ProcessTree tree;
     private @Nullable LossWatch watch;
     private @Nullable StrayWatch strays;
-    private @Nullable LongSupplier remaining;
+    private @Nullable RemainingTime remaining;
     private @Nullable CompletableFuture<Void> removal;
 
     /**
@@ -103,7 +102,12 @@ public final class GuardedCommand implements AutoCloseable {
      * @throws IOException if no guardian can be started: then nothing would end the command if this process were killed
      */
     public static GuardedCommand prepare(Settings settings, CommandLookup lookup) throws IOException {
-        return new GuardedCommand(settings, ControllingTerminal.exists(), lookup);
+        return prepare(settings, ControllingTerminal.exists(), lookup);
+    }
+
+    /** The same with or without a terminal. */
+    static GuardedCommand prepare(Settings settings, boolean hasTerminal, CommandLookup lookup) throws IOException {
+        return new GuardedCommand(settings, hasTerminal, lookup);
     }
 
     /** The containment of the command's processes. */
@@ -142,20 +146,20 @@ public final class GuardedCommand implements AutoCloseable {
     /**
      * Starts the command.
      *
-     * @param remainingNanos the current remaining validity
+     * @param remainingTime the time that its lease leaves
      * @throws IOException if it cannot be started
      */
-    public void start(Map<String, @Nullable String> environment, LongSupplier remainingNanos) throws IOException {
+    public void start(Map<String, @Nullable String> environment, RemainingTime remainingTime) throws IOException {
         boolean ownSession = !hasTerminal && sessions.works();
         if (settings.onLost() != OnLost.IGNORE) {
             long now = guardian.now();
             guardian.deadline(
                     now,
-                    remainingNanos.getAsLong()
+                    remainingTime.nanos()
                             - LossWatch.guardianLead(settings.ttl()).toNanos());
         }
         try {
-            startUnderGuard(environment, remainingNanos, ownSession);
+            startUnderGuard(environment, remainingTime, ownSession);
         } catch (RuntimeException | Error failed) {
             endAll();
             throw failed;
@@ -163,7 +167,7 @@ public final class GuardedCommand implements AutoCloseable {
     }
 
     private void startUnderGuard(
-            Map<String, @Nullable String> environment, LongSupplier remainingNanos, boolean ownSession)
+            Map<String, @Nullable String> environment, RemainingTime remainingTime, boolean ownSession)
             throws IOException {
         awaitReady();
         // A signal that came before did not reach the command.
@@ -177,7 +181,7 @@ public final class GuardedCommand implements AutoCloseable {
         tree = all;
         guardian.command(started, table);
         LossWatch lossWatch = new LossWatch(
-                remainingNanos,
+                remainingTime,
                 settings.onLost(),
                 settings.grace(),
                 settings.ttl(),
@@ -186,7 +190,7 @@ public final class GuardedCommand implements AutoCloseable {
                 started::isAdopterGone,
                 refusing -> complainOf("TERM", refusing));
         StrayWatch strayWatch = new StrayWatch(all, guardian, enclosure.way());
-        remaining = remainingNanos;
+        remaining = remainingTime;
         command = started;
         watch = lossWatch;
         strays = strayWatch;
@@ -311,7 +315,7 @@ public final class GuardedCommand implements AutoCloseable {
         boolean complained = false;
         while (true) {
             List<Long> survivors = tree.alive();
-            if (survivors.isEmpty() || started(remaining).getAsLong() <= 0) {
+            if (survivors.isEmpty() || started(remaining).nanos() <= 0) {
                 return survivors;
             }
             if (!complained) {
