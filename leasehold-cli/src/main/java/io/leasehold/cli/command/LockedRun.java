@@ -347,10 +347,15 @@ final class LockedRun {
                     ChildEnvironment.of(
                             lease, left, locks.holderId(), request.options().ttl(), invocation.environment()),
                     left);
-            signals.handTo(command::deliver);
+            signals.handTo(command::deliver, command::deliver);
             ended = command.await();
         } catch (IOException e) {
-            notStarted(StartFailure.of(e, commandIn(lookup)));
+            if (signals.first() == null) {
+                notStarted(StartFailure.of(e, commandIn(lookup)));
+            } else {
+                // Ctrl-C also ends the helper by which the JVM starts programs.
+                signalledBefore(lease);
+            }
             return false;
         }
         signals.handTo(null);

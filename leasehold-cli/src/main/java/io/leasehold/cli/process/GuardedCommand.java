@@ -41,6 +41,7 @@ public final class GuardedCommand implements AutoCloseable {
     private volatile Consumer<String> complaints = line -> {};
     private @Nullable SignalWitness witness;
     private @Nullable StartedCommand command;
+    private @Nullable StartMoment moment;
     private @Nullable ProcessTree tree;
     private @Nullable LossWatch watch;
     private @Nullable StrayWatch strays;
@@ -175,8 +176,12 @@ public final class GuardedCommand implements AutoCloseable {
             witness.forget();
         }
         ProcessTable table = ProcessTable.ofThisSystem();
+        long fromUptime = guardian.now();
+        long fromNanos = System.nanoTime();
         StartedCommand started = StartedCommand.start(
                 enclosure, starts, sessions, ownSession, settings.command(), mark, environment, table);
+        moment = new StartMoment(
+                fromNanos, System.nanoTime(), fromUptime, guardian.now(), Guardian.start(started.pid(), table));
         ProcessTree all = new ProcessTree(table, signals, mark, started, group);
         tree = all;
         guardian.command(started, table);
@@ -203,8 +208,25 @@ public final class GuardedCommand implements AutoCloseable {
     /** Passes a signal on, unless it went to the whole group of this process and therefore to the command. */
     public void deliver(ForwardedSignal signal) {
         SignalWitness others = witness;
+        if (others == null || !others.wentToGroup(signal)) {
+            passOn(signal);
+        }
+    }
+
+    /** The same for a signal that came before this call, at this time of the monotonic clock. */
+    public void deliver(ForwardedSignal signal, long atNanos) {
+        SignalWitness others = witness;
+        StartMoment start = moment;
+        // The witness is asked in any case: it forgets this signal then.
+        boolean wentToGroup = others != null && others.wentToGroup(signal);
+        if (!wentToGroup || (start != null && start.mayFollow(atNanos))) {
+            passOn(signal);
+        }
+    }
+
+    private void passOn(ForwardedSignal signal) {
         ProcessTree all = tree;
-        if (all == null || (others != null && others.wentToGroup(signal))) {
+        if (all == null) {
             return;
         }
         List<Long> refusing = List.of();

@@ -100,7 +100,8 @@ final class Guardian implements AutoCloseable {
         commandLines.forEach(this::tell);
     }
 
-    private static long start(long pid, ProcessTable table) {
+    /** When a process began, as the process table shows it; 0 if that is unknown. */
+    static long start(long pid, ProcessTable table) {
         try {
             return table.row(pid).map(Row::start).orElse(0L);
         } catch (IOException unknown) {

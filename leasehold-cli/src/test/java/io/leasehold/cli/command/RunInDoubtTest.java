@@ -12,6 +12,7 @@ import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Terminal;
 import io.leasehold.cli.process.CommandLookup;
 import io.leasehold.cli.process.Containment;
+import io.leasehold.cli.process.ForwardedSignal;
 import io.leasehold.cli.process.GuardedCommand;
 import io.leasehold.cli.process.OnLost;
 import io.leasehold.cli.process.SignalForwarder;
@@ -30,6 +31,8 @@ import io.leasehold.testkit.virtual.PassingStore;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,6 +40,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -192,5 +196,35 @@ class RunInDoubtTest {
         }
         assertThat(report.reason()).isNull();
         assertThat(report.exitCode()).isEqualTo(3);
+    }
+
+    /** The keyboard's Ctrl-C also ends the helper by which a JVM starts programs; here, the program has gone. */
+    @Test
+    void aSignalBeforeAStartThatFailsIsItsCause() throws Exception {
+        mayAnswer.complete(null);
+        Path program = Files.writeString(directory.resolve("program"), "#!/bin/sh\n");
+        assertThat(program.toFile().setExecutable(true)).isTrue();
+        try (LockClient locks = client()) {
+            AtomicInteger asked = new AtomicInteger();
+            // The run asks for the id when it has the lock, and again just before the start.
+            LockClient signalling = (LockClient) Proxy.newProxyInstance(
+                    RunInDoubtTest.class.getClassLoader(),
+                    new Class<?>[] {LockClient.class},
+                    (proxy, method, arguments) -> {
+                        if (method.getName().equals("holderId") && asked.incrementAndGet() == 2) {
+                            Files.delete(program);
+                            TestSignals.receive(signals, ForwardedSignal.INT);
+                        }
+                        try {
+                            return method.invoke(locks, arguments);
+                        } catch (InvocationTargetException e) {
+                            throw e.getCause();
+                        }
+                    });
+            run(signalling, request(Duration.ZERO, List.of(program.toString())), true, command -> {});
+        }
+        assertThat(report.exitCode()).isEqualTo(130);
+        assertThat(report.reason()).contains("SIGINT", "the command was not run and nothing is held");
+        assertThat(report.json()).containsEntry("outcome", new Json.Word("signalled"));
     }
 }
