@@ -37,9 +37,14 @@ public final class StoreOption {
         uris = List.of(uri);
     }
 
+    /** The URIs on the command line, including secrets; empty if the environment or the default names the store. */
+    public List<String> given() {
+        return uris == null ? List.of() : List.copyOf(uris);
+    }
+
     /** The store's URI, including its secrets. */
     public String uri(Map<String, String> environment) {
-        List<String> given = uris == null ? List.of() : uris;
+        List<String> given = given();
         if (given.size() == 1) {
             return checked(given.get(0));
         }

@@ -24,8 +24,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("full")
 class WatchTerminalTest {
 
-    private static final String TAKES_THE_SCREEN = "\033[?1049h\033[?25l";
-    private static final String GIVES_IT_BACK = "\033[?25h\033[?1049l";
+    private static final String TAKES_THE_SCREEN = "\033[?1049h\033[?25l\033[?7l";
+    private static final String GIVES_IT_BACK = "\033[?7h\033[?25h\033[?1049l";
     private static final String COLOUR = "\033[3";
     private static final String BOLD = "\033[1m";
 

@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.Durations;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
@@ -189,8 +190,9 @@ final class LeakSearch {
             found.add(new Leak(
                     Leak.Kind.HELD_TOO_LONG,
                     held.subject(),
-                    "held by " + held.holder().id() + thread + " for " + age.toSeconds() + " s (" + hold.renewals()
-                            + " renewals), longer than " + olderThan.toSeconds() + " s"));
+                    "held by " + held.holder().id() + thread + " for "
+                            + Durations.text(Duration.ofSeconds(age.toSeconds())) + " (" + hold.renewals()
+                            + " renewals), longer than " + Durations.text(olderThan)));
         }
     }
 

@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.Durations;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
@@ -99,8 +100,8 @@ final class StoreDoctor {
         return Finding.good(
                 "settings",
                 "ttl " + millis(timings.ttlNanos()) + ", valid for " + millis(timings.validityNanos())
-                        + " from the sending, maxHold " + options.maxHold().toHours() + " h, at most " + store.maxTtl()
-                        + " accepted");
+                        + " from the sending, maxHold " + Durations.text(options.maxHold()) + ", at most "
+                        + Durations.text(store.maxTtl()) + " accepted");
     }
 
     private Finding promises() {

@@ -301,7 +301,7 @@ final class LeakSearchTest {
                 .containsExactly(new Leak(
                         Leak.Kind.HELD_TOO_LONG,
                         "a",
-                        "held by " + OURS + ", thread \"worker-7\" for 3600 s (3 renewals), longer than 3600 s"));
+                        "held by " + OURS + ", thread \"worker-7\" for 1h (3 renewals), longer than 1h"));
     }
 
     @Test

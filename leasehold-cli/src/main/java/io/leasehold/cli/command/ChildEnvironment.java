@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -25,7 +26,8 @@ final class ChildEnvironment {
         return numbers.stream().map(String::valueOf).collect(Collectors.joining(" "));
     }
 
-    static Map<String, @Nullable String> of(Lease lease, String holderId, Duration ttl, Map<String, String> ours) {
+    static Map<String, @Nullable String> of(
+            Lease lease, TimeLeft left, String holderId, Duration ttl, Map<String, String> ours) {
         Map<String, @Nullable String> changes = new HashMap<>();
         changes.put("LEASEHOLD_LOCK", lease.lockName().text());
         changes.put("LEASEHOLD_FENCING_TOKEN", Long.toString(lease.fencingToken()));
@@ -37,7 +39,7 @@ final class ChildEnvironment {
         String outer = ours.get(HOLDERS);
         changes.put(HOLDERS, outer == null ? holderId : outer + " " + holderId);
         changes.put("LEASEHOLD_TTL_MS", Long.toString(ttl.toMillis()));
-        long validityMillis = lease.remainingValidity().toMillis();
+        long validityMillis = TimeUnit.NANOSECONDS.toMillis(Math.max(0, left.nanos()));
         changes.put("LEASEHOLD_DEADLINE_EPOCH_MS", Long.toString(System.currentTimeMillis() + validityMillis));
         String store = ours.get(StoreOption.VARIABLE);
         if (store != null && StoreOption.holdsSecret(store)) {

@@ -8,6 +8,8 @@ import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.QueuedWaiter;
+import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.Style;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -129,28 +131,36 @@ record LockView(
         return lines;
     }
 
-    /** The health of the holder, and possible actions. */
-    List<String> advice(Holder of) {
+    /**
+     * The health of the holder, and possible actions.
+     *
+     * @param store the {@linkplain #words(StoreOption) words} for the same store
+     */
+    List<String> advice(Holder of, String store) {
         if (of.isReaders()) {
             return List.of(
                     "health    read by others; if none renews, the lock is free in " + HolderView.remaining(of),
-                    "next      leasehold wait" + words(lock, "") + "    (until it is free)",
-                    "          leasehold release" + words(lock, " --holder ID")
+                    "next      leasehold wait" + words(lock, store) + "    (until it is free)",
+                    "          leasehold release" + words(lock, " --holder ID" + store)
                             + "    (ends one reader; --holder readers ends all)");
         }
         return List.of(
                 "health    " + health(of),
-                "next      leasehold wait" + words(lock, "") + "    (until it is free)",
-                "          leasehold release" + words(lock, " --holder " + quoted(of.id()))
+                "next      leasehold wait" + words(lock, store) + "    (until it is free)",
+                "          leasehold release" + words(lock, " --holder " + quoted(of.id()) + store)
                         + "    (a dry run; add --yes " + (isLikeAnOption(lock) ? "before the -- " : "")
                         + "to take the lock away)");
     }
 
-    /** Whether the client of the holder reports in time. */
-    boolean reportsInTime() {
-        Duration age = client == null ? null : client.age(Instant.now());
-        boolean inTime = client != null && (age == null || age.compareTo(LATE) < 0);
-        return inTime || (holder != null && holder.isReaders());
+    /** The style of the {@linkplain #advice health}: good if the client reports in time, plain if that is not known. */
+    Style healthStyle() {
+        if (holder != null && holder.isReaders()) {
+            return Style.GOOD;
+        } else if (client == null) {
+            return Style.WARNING;
+        }
+        Duration age = client.age(Instant.now());
+        return age == null ? Style.PLAIN : age.compareTo(LATE) < 0 ? Style.GOOD : Style.WARNING;
     }
 
     private String health(Holder of) {
@@ -163,7 +173,10 @@ record LockView(
         if (client != null) {
             Duration age = client.age(Instant.now());
             if (age == null) {
-                return "alive: its client reported within the last " + Durations.text(ClientRecord.KEPT);
+                return "its client reported within the last " + Durations.text(ClientRecord.KEPT)
+                        + "; whether in time is not known ("
+                        + (client.record().reportedAt() == null ? "the report has no time" : "the clocks differ")
+                        + ")";
             }
             String seconds = Durations.text(Duration.ofSeconds(age.toSeconds()));
             if (age.compareTo(LATE) < 0) {
@@ -183,6 +196,15 @@ record LockView(
     static String words(LockName lock, String options) {
         String name = quoted(lock.text());
         return isLikeAnOption(lock) ? options + " -- " + name : " " + name + options;
+    }
+
+    /** The options that name the same store in another command: nothing if the environment names it, and no secret. */
+    static String words(StoreOption store) {
+        StringBuilder text = new StringBuilder();
+        for (String uri : store.given()) {
+            text.append(" --store ").append(StoreOption.holdsSecret(uri) ? "\u2026" : quoted(uri));
+        }
+        return text.toString();
     }
 
     private static boolean isLikeAnOption(LockName lock) {

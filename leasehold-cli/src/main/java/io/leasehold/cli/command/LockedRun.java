@@ -184,7 +184,8 @@ final class LockedRun {
         report.failed(Failure.of(problem));
     }
 
-    private void runUnderLock(LockClient locks, RunTickets tickets, GuardedCommand command, CommandLookup lookup)
+    /** Acquires the lock from this client, runs the command under it, and releases the lock. */
+    void runUnderLock(LockClient locks, RunTickets tickets, GuardedCommand command, CommandLookup lookup)
             throws InterruptedException {
         if (locks.guarantees().exclusion() == Guarantee.Exclusion.BEST_EFFORT) {
             notes.accept("store " + locks.storeDescription()
@@ -213,9 +214,11 @@ final class LockedRun {
         long heldAtNanos = System.nanoTime();
         report.held(locks.holderId(), lease.fencingToken());
         lease.onLost(cause -> command.check());
+        TimeLeft left =
+                TimeLeft.of(lease, request.command().grace(), request.options().ttl());
         ReleaseOutcome ended = null;
-        if (runCommand(locks, lease, tickets, command, lookup)) {
-            keep(lease, heldAtNanos);
+        if (runCommand(locks, lease, left, tickets, command, lookup)) {
+            keep(lease, left, heldAtNanos);
             ended = tickets.export(locks, lease, request.options().ttl(), report, signals, notes);
         }
         release(lease, ended);
@@ -296,6 +299,11 @@ final class LockedRun {
         report.signalled(request.lock(), signal, end);
     }
 
+    /** Reports a signal that came before the command, and releases the lease. */
+    private void signalledBefore(Lease lease) {
+        signalled(lease.release() == ReleaseOutcome.UNCONFIRMED ? unconfirmed() : NOTHING_HELD);
+    }
+
     private void reportBusy(Attempt.Busy<Lease> busy) {
         String reason = RunAttempt.what(request.lock()) + (request.lock().isPermits() ? " are" : " is") + " busy: "
                 + HolderView.sentence(busy.holder()) + "; waited "
@@ -310,51 +318,67 @@ final class LockedRun {
 
     /** Runs the command; returns whether it ran. */
     private boolean runCommand(
-            LockClient locks, Lease lease, RunTickets tickets, GuardedCommand command, CommandLookup lookup)
+            LockClient locks,
+            Lease lease,
+            TimeLeft left,
+            RunTickets tickets,
+            GuardedCommand command,
+            CommandLookup lookup)
             throws InterruptedException {
         command.awaitReady();
         if (signals.first() != null) {
-            signalled(lease.release() == ReleaseOutcome.UNCONFIRMED ? unconfirmed() : NOTHING_HELD);
+            signalledBefore(lease);
             return false;
         }
-        if (!lease.isValid()) {
+        if (!left.isHeld()) {
             report.lost(endOf(lease))
                     .ended(
                             Outcome.LOST,
                             ExitCode.LEASE_LOST.code(),
-                            lostSentence(lease) + " before the command was started");
+                            lostSentence(lease, left) + " before the command was started");
             return false;
         }
         if (!begin(tickets)) {
             return false;
         }
         GuardedCommand.Ended ended;
-        try (TerminalStop stops = StoppedLine.tell(request, lease, command, notes)) {
+        try (TerminalStop stops = StoppedLine.tell(request, left, command, notes)) {
             command.start(
                     ChildEnvironment.of(
-                            lease, locks.holderId(), request.options().ttl(), invocation.environment()),
-                    TimeLeft.of(lease, request.command().grace()));
-            signals.handTo(command::deliver);
+                            lease, left, locks.holderId(), request.options().ttl(), invocation.environment()),
+                    left);
+            signals.handTo(command::deliver, command::deliver);
             ended = command.await();
         } catch (IOException e) {
-            notStarted(StartFailure.of(e, commandIn(lookup)));
+            if (signals.first() == null) {
+                notStarted(StartFailure.of(e, commandIn(lookup)));
+            } else {
+                // Ctrl-C also ends the helper by which the JVM starts programs.
+                signalledBefore(lease);
+            }
             return false;
         }
         signals.handTo(null);
+        return reportEnd(lease, left, ended, lookup);
+    }
+
+    /** Reports how the command ended; returns whether it ran. */
+    private boolean reportEnd(Lease lease, TimeLeft left, GuardedCommand.Ended ended, CommandLookup lookup) {
         Failure vanished = ended.endedForLease() ? null : StartFailure.behind(ended.exitCode(), commandIn(lookup));
         if (vanished != null) {
             notStarted(vanished);
             return false;
         }
         report.commandEnded(ended.exitCode(), ended.leftBehind());
-        if (ended.unguarded() && lease.isValid()) {
+        boolean isHeld = (ended.unguarded() || !ended.endedForLease()) && left.isHeld();
+        if (ended.unguarded() && isHeld) {
             report.ended(
                     Outcome.INTERNAL,
                     ExitCode.INTERNAL.code(),
                     "the guardian was killed and could not be restarted, so the command was ended (exit code "
                             + ended.exitCode() + ")");
-        } else if (ended.endedForLease() || !lease.isValid()) {
-            reportLost(lease, ended);
+        } else if (ended.endedForLease() || !isHeld) {
+            reportLost(lease, left, ended);
         } else {
             report.ended(Outcome.COMPLETED, ended.exitCode(), leftBehind(ended.leftBehind()));
         }
@@ -366,7 +390,7 @@ final class LockedRun {
         report.ended(outcome, failure.code().code(), failure.reason());
     }
 
-    private void reportLost(Lease lease, GuardedCommand.Ended ended) {
+    private void reportLost(Lease lease, TimeLeft left, GuardedCommand.Ended ended) {
         String what = switch (request.command().onLost()) {
             case IGNORE -> "; the command continued without the lock (--on-lost=ignore)";
             default ->
@@ -383,17 +407,17 @@ final class LockedRun {
                 .ended(
                         Outcome.LOST,
                         ExitCode.LEASE_LOST.code(),
-                        lostSentence(lease) + " while the command ran" + what + " (its exit code: " + ended.exitCode()
-                                + ")");
+                        lostSentence(lease, left) + " while the command ran" + what + " (its exit code: "
+                                + ended.exitCode() + ")");
     }
 
-    private String lostSentence(Lease lease) {
+    private String lostSentence(Lease lease, TimeLeft left) {
         HoldEnd end = endOf(lease);
         String lock = "lease on \"" + request.lock() + "\"";
         if (end instanceof HoldEnd.Lost lost) {
             return lock + " was lost (" + lost.cause() + ")";
         }
-        return lease.isValid() ? lock + " could not be renewed in time" : lock + " ended";
+        return left.isHeld() ? lock + " could not be renewed in time" : lock + " ended";
     }
 
     private static @Nullable HoldEnd endOf(Lease lease) {
@@ -409,9 +433,9 @@ final class LockedRun {
     }
 
     /** Keeps the lock until {@code --at-least} has passed; a signal ends that, too. */
-    private void keep(Lease lease, long heldAtNanos) throws InterruptedException {
+    private void keep(Lease lease, TimeLeft left, long heldAtNanos) throws InterruptedException {
         long leftNanos = request.atLeast().toNanos() - (System.nanoTime() - heldAtNanos);
-        if (leftNanos <= 0 || !lease.isValid()) {
+        if (leftNanos <= 0 || left.nanos() <= 0) {
             return;
         }
         CountDownLatch signalled = new CountDownLatch(1);

@@ -43,14 +43,16 @@ final class PermitLines {
     /**
      * The sentence about held permits of this name, for a verb about its lock; null if none is held. Permits are not
      * what the verb is about: a store that does not show them does not fail it.
+     *
+     * @param store the {@linkplain LockView#words(io.leasehold.cli.StoreOption) words} for the same store
      */
-    static @Nullable String hint(LockAdmin admin, LockName lock) {
+    static @Nullable String hint(LockAdmin admin, LockName lock, String store) {
         try {
             PermitsStatus permits = admin.permits(lock.asPermits()).orElse(null);
             return permits == null || permits.held().isEmpty()
                     ? null
                     : permits.held().size() + " of " + permits.count()
-                            + " permits of that name are held: leasehold permits" + LockView.words(lock, "");
+                            + " permits of that name are held: leasehold permits" + LockView.words(lock, store);
         } catch (LockStoreException e) {
             return null;
         }

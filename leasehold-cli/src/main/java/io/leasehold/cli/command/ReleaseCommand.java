@@ -87,7 +87,8 @@ public final class ReleaseCommand implements Callable<Integer> {
             if (outcome == Outcome.RELEASED && before != null) {
                 new AuditLog(invocation).write("release", lock.text(), before.id(), locks.storeDescription());
             }
-            tell(lock, before, outcome, before == null ? PermitLines.hint(locks.admin(), lock) : null);
+            String permits = before == null ? PermitLines.hint(locks.admin(), lock, LockView.words(store)) : null;
+            tell(lock, before, outcome, permits);
             return (outcome == Outcome.RELEASED || outcome == Outcome.DRY_RUN ? ExitCode.OK : ExitCode.FOUND).code();
         }
     }

@@ -48,7 +48,7 @@ public final class ShowCommand implements Callable<Integer> {
                     LockView.of(locks, lock),
                     locks.storeDescription(),
                     locks.guarantees().toString(),
-                    PermitLines.hint(locks.admin(), lock));
+                    PermitLines.hint(locks.admin(), lock, LockView.words(store)));
         }
         if (json) {
             invocation.terminal().printJson(report(seen));

@@ -1,6 +1,5 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.cli.process.ControllingTerminal;
 import io.leasehold.cli.process.GuardedCommand;
@@ -24,7 +23,7 @@ final class StoppedLine {
      * that, the command's guardian receives the end of the lease, since the line says when the command is killed.
      */
     static @Nullable TerminalStop tell(
-            LockedRun.Request request, Lease lease, GuardedCommand command, Consumer<String> notes) {
+            LockedRun.Request request, TimeLeft timeLeft, GuardedCommand command, Consumer<String> notes) {
         if (!request.informs() || !ControllingTerminal.exists()) {
             return null;
         }
@@ -32,7 +31,7 @@ final class StoppedLine {
         return TerminalStop.surrounded(
                 () -> {
                     LocalTime now = now();
-                    Duration left = lease.remainingValidity();
+                    Duration left = Duration.ofNanos(Math.max(0, timeLeft.nanos()));
                     command.tellDeadline();
                     notes.accept(text(request.lock(), left, now, onLost));
                 },

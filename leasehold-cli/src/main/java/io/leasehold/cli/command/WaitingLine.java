@@ -20,7 +20,7 @@ final class WaitingLine implements AutoCloseable {
 
     private static final long EVERY_SECONDS = 2;
 
-    /** A longer one would take several lines of the terminal, of which only the last could be replaced. */
+    /** The width of most terminals. Of a longer line the end would be lost, which says most: the line does not wrap. */
     private static final int COLUMNS = 79;
 
     private static final int LEAST_FOR_THE_LOCK = 24;
@@ -112,7 +112,6 @@ final class WaitingLine implements AutoCloseable {
 
     static String text(String lock, String holder, Duration waited) {
         String time = ", " + Durations.text(Duration.ofSeconds(waited.toSeconds()));
-        // Of a longer line, only a part would be replaced.
         String end = cut(holder, COLUMNS - LEAST_FOR_THE_LOCK - time.length()) + time;
         String start = "waiting for " + lock;
         int room = Math.max(0, COLUMNS - 1 - end.length());

@@ -7,7 +7,6 @@ import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Line;
-import io.leasehold.cli.output.Style;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -52,7 +51,7 @@ public final class WhoCommand implements Callable<Integer> {
         String permits;
         try (LockClient locks = StoreAccess.openExisting(invocation, store)) {
             view = LockView.of(locks, lock);
-            permits = view.holder() == null ? PermitLines.hint(locks.admin(), lock) : null;
+            permits = view.holder() == null ? PermitLines.hint(locks.admin(), lock, LockView.words(store)) : null;
         }
         Holder holder = view.holder();
         if (permits != null) {
@@ -64,9 +63,8 @@ public final class WhoCommand implements Callable<Integer> {
             invocation.terminal().print(view.holderIds());
         } else if (holder != null) {
             invocation.terminal().print(view.lines());
-            List<String> advice = view.advice(holder);
-            Style health = view.reportsInTime() ? Style.GOOD : Style.WARNING;
-            invocation.terminal().print(new Line(health, advice.get(0)));
+            List<String> advice = view.advice(holder, LockView.words(store));
+            invocation.terminal().print(new Line(view.healthStyle(), advice.get(0)));
             invocation.terminal().print(advice.subList(1, advice.size()));
         }
         return holder == null ? ExitCode.FOUND.code() : ExitCode.OK.code();

@@ -16,8 +16,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Screen implements AutoCloseable {
 
-    private static final String ENTER = "\033[?1049h\033[?25l";
-    private static final String LEAVE = "\033[?25h\033[?1049l";
+    /** Without wrapping: a line with wide characters may take more columns than it has characters. */
+    private static final String ENTER = "\033[?1049h\033[?25l" + Terminal.NO_WRAP;
+
+    private static final String LEAVE = Terminal.WRAP + "\033[?25h\033[?1049l";
     private static final String HOME_AND_CLEAR = "\033[H\033[2J";
 
     private static final String STTY = "trap '' INT QUIT TERM HUP; exec stty \"$@\"";

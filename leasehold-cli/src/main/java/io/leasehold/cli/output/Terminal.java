@@ -24,6 +24,13 @@ public final class Terminal {
 
     private static final int MIN_SECRET = 3;
 
+    /** Of a line that is wider than the terminal, only the last row could be replaced. */
+    static final String NO_WRAP = "\033[?7l";
+
+    static final String WRAP = "\033[?7h";
+
+    private static final String REPLACE = "\r\033[K";
+
     private final PrintStream out;
     private final PrintStream err;
     private final Supplier<String> whyNotWritten;
@@ -202,7 +209,9 @@ public final class Terminal {
 
     /** Replaces the last line of standard error, which must be a terminal; for short-lived messages. */
     public void progress(String line) {
-        err.print("\r\033[K" + SafeText.line(hidden(line)) + (line.isEmpty() ? "" : " "));
+        String text = line.isEmpty() ? "" : NO_WRAP + SafeText.line(hidden(line)) + " " + WRAP;
+        // In one write: a process that is stopped or killed leaves the terminal as it was.
+        err.print(REPLACE + text);
         err.flush();
     }
 

@@ -9,7 +9,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,10 +41,11 @@ public final class GuardedCommand implements AutoCloseable {
     private volatile Consumer<String> complaints = line -> {};
     private @Nullable SignalWitness witness;
     private @Nullable StartedCommand command;
+    private @Nullable StartMoment moment;
     private @Nullable ProcessTree tree;
     private @Nullable LossWatch watch;
     private @Nullable StrayWatch strays;
-    private @Nullable LongSupplier remaining;
+    private @Nullable RemainingTime remaining;
     private @Nullable CompletableFuture<Void> removal;
 
     /**
@@ -103,7 +103,12 @@ public final class GuardedCommand implements AutoCloseable {
      * @throws IOException if no guardian can be started: then nothing would end the command if this process were killed
      */
     public static GuardedCommand prepare(Settings settings, CommandLookup lookup) throws IOException {
-        return new GuardedCommand(settings, ControllingTerminal.exists(), lookup);
+        return prepare(settings, ControllingTerminal.exists(), lookup);
+    }
+
+    /** The same with or without a terminal. */
+    static GuardedCommand prepare(Settings settings, boolean hasTerminal, CommandLookup lookup) throws IOException {
+        return new GuardedCommand(settings, hasTerminal, lookup);
     }
 
     /** The containment of the command's processes. */
@@ -142,20 +147,20 @@ public final class GuardedCommand implements AutoCloseable {
     /**
      * Starts the command.
      *
-     * @param remainingNanos the current remaining validity
+     * @param remainingTime the time that its lease leaves
      * @throws IOException if it cannot be started
      */
-    public void start(Map<String, @Nullable String> environment, LongSupplier remainingNanos) throws IOException {
+    public void start(Map<String, @Nullable String> environment, RemainingTime remainingTime) throws IOException {
         boolean ownSession = !hasTerminal && sessions.works();
         if (settings.onLost() != OnLost.IGNORE) {
             long now = guardian.now();
             guardian.deadline(
                     now,
-                    remainingNanos.getAsLong()
+                    remainingTime.nanos()
                             - LossWatch.guardianLead(settings.ttl()).toNanos());
         }
         try {
-            startUnderGuard(environment, remainingNanos, ownSession);
+            startUnderGuard(environment, remainingTime, ownSession);
         } catch (RuntimeException | Error failed) {
             endAll();
             throw failed;
@@ -163,7 +168,7 @@ public final class GuardedCommand implements AutoCloseable {
     }
 
     private void startUnderGuard(
-            Map<String, @Nullable String> environment, LongSupplier remainingNanos, boolean ownSession)
+            Map<String, @Nullable String> environment, RemainingTime remainingTime, boolean ownSession)
             throws IOException {
         awaitReady();
         // A signal that came before did not reach the command.
@@ -171,13 +176,17 @@ public final class GuardedCommand implements AutoCloseable {
             witness.forget();
         }
         ProcessTable table = ProcessTable.ofThisSystem();
+        long fromUptime = guardian.now();
+        long fromNanos = System.nanoTime();
         StartedCommand started = StartedCommand.start(
                 enclosure, starts, sessions, ownSession, settings.command(), mark, environment, table);
+        moment = new StartMoment(
+                fromNanos, System.nanoTime(), fromUptime, guardian.now(), Guardian.start(started.pid(), table));
         ProcessTree all = new ProcessTree(table, signals, mark, started, group);
         tree = all;
         guardian.command(started, table);
         LossWatch lossWatch = new LossWatch(
-                remainingNanos,
+                remainingTime,
                 settings.onLost(),
                 settings.grace(),
                 settings.ttl(),
@@ -186,7 +195,7 @@ public final class GuardedCommand implements AutoCloseable {
                 started::isAdopterGone,
                 refusing -> complainOf("TERM", refusing));
         StrayWatch strayWatch = new StrayWatch(all, guardian, enclosure.way());
-        remaining = remainingNanos;
+        remaining = remainingTime;
         command = started;
         watch = lossWatch;
         strays = strayWatch;
@@ -199,8 +208,25 @@ public final class GuardedCommand implements AutoCloseable {
     /** Passes a signal on, unless it went to the whole group of this process and therefore to the command. */
     public void deliver(ForwardedSignal signal) {
         SignalWitness others = witness;
+        if (others == null || !others.wentToGroup(signal)) {
+            passOn(signal);
+        }
+    }
+
+    /** The same for a signal that came before this call, at this time of the monotonic clock. */
+    public void deliver(ForwardedSignal signal, long atNanos) {
+        SignalWitness others = witness;
+        StartMoment start = moment;
+        // The witness is asked in any case: it forgets this signal then.
+        boolean wentToGroup = others != null && others.wentToGroup(signal);
+        if (!wentToGroup || (start != null && start.mayFollow(atNanos))) {
+            passOn(signal);
+        }
+    }
+
+    private void passOn(ForwardedSignal signal) {
         ProcessTree all = tree;
-        if (all == null || (others != null && others.wentToGroup(signal))) {
+        if (all == null) {
             return;
         }
         List<Long> refusing = List.of();
@@ -311,7 +337,7 @@ public final class GuardedCommand implements AutoCloseable {
         boolean complained = false;
         while (true) {
             List<Long> survivors = tree.alive();
-            if (survivors.isEmpty() || started(remaining).getAsLong() <= 0) {
+            if (survivors.isEmpty() || started(remaining).nanos() <= 0) {
                 return survivors;
             }
             if (!complained) {

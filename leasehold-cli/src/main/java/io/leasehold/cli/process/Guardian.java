@@ -33,7 +33,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Guardian implements AutoCloseable {
 
-    private static final Path UPTIME = Path.of("/proc/uptime");
     private static final int MAX_RESTARTS = 5;
     private static final int TELLING_SECONDS = 2;
 
@@ -44,7 +43,7 @@ final class Guardian implements AutoCloseable {
     private final Duration grace;
     private final SessionStarter sessions;
     private final @Nullable ControlGroup group;
-    private final boolean hasClock = Files.isReadable(UPTIME);
+    private final UptimeClock uptime = new UptimeClock();
     private Process process;
     private long startedAtNanos;
     private final ExecutorService writer = Executors.newSingleThreadExecutor(Guardian::daemon);
@@ -101,7 +100,8 @@ final class Guardian implements AutoCloseable {
         commandLines.forEach(this::tell);
     }
 
-    private static long start(long pid, ProcessTable table) {
+    /** When a process began, as the process table shows it; 0 if that is unknown. */
+    static long start(long pid, ProcessTable table) {
         try {
             return table.row(pid).map(Row::start).orElse(0L);
         } catch (IOException unknown) {
@@ -133,21 +133,12 @@ final class Guardian implements AutoCloseable {
 
     /** The up-time clock now, in hundredths of a second; must be read before the validity. */
     long now() {
-        if (!hasClock) {
-            return 0;
-        }
-        try {
-            String text = Files.readString(UPTIME, StandardCharsets.US_ASCII);
-            int dot = text.indexOf('.');
-            return Long.parseLong(text.substring(0, dot)) * 100 + Long.parseLong(text.substring(dot + 1, dot + 3));
-        } catch (IOException | NumberFormatException e) {
-            return 0;
-        }
+        return uptime.hundredths();
     }
 
     /** Kills at {@code from} (a result of {@link #now}) plus this time, unless a later deadline is set before. */
     synchronized void deadline(long from, long inNanos) {
-        if (hasClock && from > 0) {
+        if (uptime.exists() && from > UptimeClock.UNKNOWN) {
             deadlineLine = "deadline " + (from + Math.max(0, inNanos) / 10_000_000L);
             tell(deadlineLine);
         }

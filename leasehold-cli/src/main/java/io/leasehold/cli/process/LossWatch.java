@@ -7,7 +7,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 
 /**
  * Ends a running command before its lease ends: performs the steps of {@link LossDeadline}, and sends the latest deadline to
@@ -33,7 +32,7 @@ final class LossWatch {
 
     private static final long UNGUARDED_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    private final LongSupplier remainingNanos;
+    private final RemainingTime remainingTime;
     private final LossDeadline deadline;
     private final ProcessTree tree;
     private final Guardian guardian;
@@ -59,7 +58,7 @@ final class LossWatch {
      * @param refused receives the processes to which TERM could not be sent
      */
     LossWatch(
-            LongSupplier remainingNanos,
+            RemainingTime remainingTime,
             OnLost onLost,
             Duration grace,
             Duration ttl,
@@ -67,7 +66,7 @@ final class LossWatch {
             Guardian guardian,
             BooleanSupplier adopterGone,
             Consumer<List<Long>> refused) {
-        this.remainingNanos = remainingNanos;
+        this.remainingTime = remainingTime;
         this.deadline = new LossDeadline(onLost, grace, ttl);
         this.tree = tree;
         this.guardian = guardian;
@@ -137,7 +136,7 @@ final class LossWatch {
     synchronized long tellDeadline() {
         // One thread at a time: a deadline never follows a later one.
         long now = guardian.now();
-        long remaining = remainingNanos.getAsLong();
+        long remaining = remainingTime.nanos();
         if (ends && !stopped) {
             guardian.deadline(now, remaining - guardianLeadNanos);
         }
@@ -153,7 +152,7 @@ final class LossWatch {
         }
         Step step = deadline.on(remaining);
         if (step instanceof Step.Wait wait) {
-            long most = missing ? UNGUARDED_WAIT_NANOS : tickNanos;
+            long most = Math.min(missing ? UNGUARDED_WAIT_NANOS : tickNanos, remainingTime.lookAgainNanos());
             LockSupport.parkNanos(Math.max(MIN_WAIT_NANOS, Math.min(wait.nanos(), most)));
         } else if (step instanceof Step.Term) {
             deed = Action.TERMINATED;

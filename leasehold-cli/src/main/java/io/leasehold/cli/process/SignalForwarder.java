@@ -17,9 +17,18 @@ public final class SignalForwarder {
     /** Held while a receiver is called. */
     private final Object turn = new Object();
 
-    private final Deque<ForwardedSignal> kept = new ArrayDeque<>();
+    private final Deque<Kept> kept = new ArrayDeque<>();
     private @Nullable Consumer<ForwardedSignal> responsible;
     private @Nullable ForwardedSignal first;
+
+    private record Kept(ForwardedSignal signal, long atNanos) {}
+
+    /** Receives a signal that was kept. */
+    public interface LateReceiver {
+
+        /** Receives a signal that came at this time of the monotonic clock. */
+        void receive(ForwardedSignal signal, long atNanos);
+    }
 
     /** Creates a forwarder that catches nothing; see {@link #install}. */
     SignalForwarder() {}
@@ -40,6 +49,7 @@ public final class SignalForwarder {
 
     /** The signal has arrived. */
     void received(ForwardedSignal signal) {
+        long atNanos = System.nanoTime();
         // Record it at once, even while an earlier one is being received.
         synchronized (this) {
             if (first == null) {
@@ -49,7 +59,7 @@ public final class SignalForwarder {
         synchronized (turn) {
             Consumer<ForwardedSignal> receiver = responsible;
             if (receiver == null) {
-                kept.addLast(signal);
+                kept.addLast(new Kept(signal, atNanos));
             } else {
                 receiver.accept(signal);
             }
@@ -61,11 +71,23 @@ public final class SignalForwarder {
         synchronized (turn) {
             responsible = receiver;
             if (receiver != null) {
-                List<ForwardedSignal> missed = List.copyOf(kept);
-                kept.clear();
-                missed.forEach(receiver);
+                passKept((signal, atNanos) -> receiver.accept(signal));
             }
         }
+    }
+
+    /** The same with another receiver for the kept signals. */
+    public void handTo(Consumer<ForwardedSignal> receiver, LateReceiver late) {
+        synchronized (turn) {
+            responsible = receiver;
+            passKept(late);
+        }
+    }
+
+    private void passKept(LateReceiver late) {
+        List<Kept> missed = List.copyOf(kept);
+        kept.clear();
+        missed.forEach(one -> late.receive(one.signal(), one.atNanos()));
     }
 
     /** The first signal that arrived, or null. */

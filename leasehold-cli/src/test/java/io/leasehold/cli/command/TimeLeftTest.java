@@ -3,6 +3,7 @@ package io.leasehold.cli.command;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LossCause;
+import io.leasehold.cli.process.UptimeClock;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -15,10 +16,46 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("quick")
 class TimeLeftTest {
 
+    private static final long ANSWER = seconds(3);
+    /** The up-time clock is coarse. */
+    private static final long ROUNDING = TimeUnit.MILLISECONDS.toNanos(10);
+
     private long now = Long.MAX_VALUE - seconds(5);
+    private long uptime = seconds(1_000);
+    private long wall = seconds(1_700_000_000);
     private long valid = seconds(27);
     private @Nullable LossCause cause;
-    private final TimeLeft left = new TimeLeft(() -> valid, () -> cause, Duration.ofSeconds(10), () -> now);
+    private boolean over;
+    private Runnable renewal = () -> {};
+    private final TimeLeft left = new TimeLeft(
+            () -> valid,
+            new TestState(),
+            Duration.ofSeconds(10),
+            Duration.ofNanos(ANSWER),
+            () -> new TimeLeft.Times(now, uptime, wall));
+
+    private final class TestState implements TimeLeft.State {
+        @Override
+        public @Nullable LossCause cause() {
+            return cause;
+        }
+
+        @Override
+        public boolean isOver() {
+            return over;
+        }
+
+        @Override
+        public void awaitRenewal() {
+            renewal.run();
+        }
+    }
+
+    private void pass(long nanos) {
+        now += nanos;
+        uptime += nanos;
+        wall += nanos;
+    }
 
     private static long seconds(long seconds) {
         return TimeUnit.SECONDS.toNanos(seconds);
@@ -26,35 +63,129 @@ class TimeLeftTest {
 
     @Test
     void isTheValidityOfTheLease() {
-        assertThat(left.getAsLong()).isEqualTo(seconds(27));
+        assertThat(left.nanos()).isEqualTo(seconds(27));
         valid = seconds(3);
-        assertThat(left.getAsLong()).isEqualTo(seconds(3));
+        assertThat(left.nanos()).isEqualTo(seconds(3));
+        assertThat(left.isHeld()).isTrue();
         valid = 0;
-        assertThat(left.getAsLong()).isZero();
+        over = true;
+        assertThat(left.nanos()).isZero();
+        assertThat(left.isHeld()).isFalse();
+    }
+
+    /** After a step of the wall clock no time has passed by the other clocks. */
+    @Test
+    void ofALeaseInDoubtRunsToTheEndThatWasKnown() {
+        left.nanos();
+        wall += seconds(3_600);
+        valid = 0;
+        assertThat(left.nanos()).isEqualTo(seconds(27) - ROUNDING);
+        pass(seconds(2));
+        assertThat(left.nanos()).isEqualTo(seconds(25) - ROUNDING);
+        valid = seconds(26);
+        assertThat(left.nanos()).as("a renewal has confirmed it").isEqualTo(seconds(26));
+        assertThat(left.lookAgainNanos()).isEqualTo(Long.MAX_VALUE);
+        valid = 0;
+        assertThat(left.nanos()).isEqualTo(seconds(26) - ROUNDING);
+    }
+
+    /** A pause of a virtual machine may show in its wall clock alone. */
+    @Test
+    void theWallClockCountsIfTheStoreDoesNotAnswer() {
+        left.nanos();
+        wall += seconds(20);
+        valid = 0;
+        assertThat(left.nanos()).isEqualTo(seconds(27) - ROUNDING);
+        assertThat(left.lookAgainNanos()).isEqualTo(ANSWER);
+        pass(ANSWER - 1);
+        assertThat(left.nanos()).isEqualTo(seconds(24) + 1 - ROUNDING);
+        assertThat(left.lookAgainNanos()).isEqualTo(1);
+        pass(1);
+        assertThat(left.nanos()).isEqualTo(seconds(4));
+        assertThat(left.lookAgainNanos()).isEqualTo(Long.MAX_VALUE);
+        wall -= seconds(3_600);
+        assertThat(left.nanos()).as("it was set back").isEqualTo(seconds(24) - ROUNDING);
+        wall += seconds(7_200);
+        assertThat(left.nanos()).isZero();
+    }
+
+    /** The monotonic clock stood still. */
+    @Test
+    void isNothingAfterASuspensionBeyondTheEnd() {
+        left.nanos();
+        valid = 0;
+        uptime += seconds(27);
+        wall += seconds(27);
+        assertThat(left.nanos()).isZero();
+        assertThat(left.isHeld()).isFalse();
+        uptime += seconds(3_600);
+        assertThat(left.nanos()).isZero();
+    }
+
+    @Test
+    void isNothingInDoubtWithoutAKnownEnd() {
+        valid = 0;
+        assertThat(left.nanos()).as("it was never seen valid").isZero();
+        assertThat(left.isHeld()).isFalse();
+    }
+
+    /** As on a system without /proc/uptime, or without a file descriptor to read it. */
+    @Test
+    void isNothingInDoubtWithoutAClockThatCountsASuspension() {
+        left.nanos();
+        valid = 0;
+        long before = uptime;
+        uptime = UptimeClock.UNKNOWN;
+        assertThat(left.nanos()).isZero();
+        valid = seconds(27);
+        left.nanos();
+        valid = 0;
+        uptime = before;
+        assertThat(left.nanos()).as("the end was seen without that clock").isZero();
+    }
+
+    @Test
+    void aLeaseInDoubtIsHeldIfTheRenewalSaysSo() {
+        left.nanos();
+        valid = 0;
+        assertThat(left.isHeld())
+                .as("without an answer, the end that was known counts")
+                .isTrue();
+        renewal = () -> cause = LossCause.NOT_OURS;
+        assertThat(left.isHeld()).isFalse();
+    }
+
+    @Test
+    void aLeaseThatBeginsInDoubtIsHeldOnceARenewalHasConfirmedIt() {
+        valid = 0;
+        assertThat(left.isHeld()).isFalse();
+        renewal = () -> valid = seconds(27);
+        assertThat(left.isHeld()).isTrue();
     }
 
     @Test
     void isTheGraceAfterAForcedRelease() {
-        left.getAsLong();
+        left.nanos();
         now += seconds(2);
         valid = 0;
         cause = LossCause.FORCE_RELEASED;
 
-        assertThat(left.getAsLong()).isEqualTo(seconds(10));
+        assertThat(left.nanos()).isEqualTo(seconds(10));
+        assertThat(left.isHeld()).isFalse();
         now += seconds(9);
-        assertThat(left.getAsLong()).isEqualTo(seconds(1));
+        assertThat(left.nanos()).isEqualTo(seconds(1));
         now += seconds(2);
-        assertThat(left.getAsLong()).isEqualTo(-seconds(1));
+        assertThat(left.nanos()).isEqualTo(-seconds(1));
     }
 
     @Test
     void isNeverMoreThanTheLeaseWouldHaveHad() {
-        left.getAsLong();
+        left.nanos();
         now += seconds(20);
         valid = 0;
         cause = LossCause.FORCE_RELEASED;
 
-        assertThat(left.getAsLong()).isEqualTo(seconds(7));
+        assertThat(left.nanos()).isEqualTo(seconds(7));
     }
 
     @Test
@@ -62,16 +193,16 @@ class TimeLeftTest {
         valid = 0;
         cause = LossCause.FORCE_RELEASED;
 
-        assertThat(left.getAsLong()).isZero();
+        assertThat(left.nanos()).isZero();
     }
 
     @ParameterizedTest
     @EnumSource(value = LossCause.class, mode = EnumSource.Mode.EXCLUDE, names = "FORCE_RELEASED")
     void isNothingAfterAnyOtherLoss(LossCause other) {
-        left.getAsLong();
+        left.nanos();
         valid = 0;
         cause = other;
 
-        assertThat(left.getAsLong()).isZero();
+        assertThat(left.nanos()).isZero();
     }
 }

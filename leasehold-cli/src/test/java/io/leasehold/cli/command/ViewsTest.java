@@ -15,6 +15,7 @@ import io.leasehold.admin.PermitsStatus;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.cli.DurationConverter;
 import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Style;
 import io.leasehold.cli.output.Terminal;
@@ -212,14 +213,27 @@ class ViewsTest {
 
     /** The health of a holder that reported at this time, or never. */
     private static String health(@Nullable Instant reportedAt, boolean reported) {
+        return reporting(reportedAt, reported).advice(holder("host/1/a"), "").get(0);
+    }
+
+    private static LockView reporting(@Nullable Instant reportedAt, boolean reported) {
         ClientRecord record = new ClientRecord("host/1/a", "host", 1, "", Instant.EPOCH, List.of(), reportedAt);
-        LockView view = new LockView(
+        return new LockView(
                 LockName.of("busy"),
                 holder("host/1/a"),
                 List.of(),
                 reported ? new ClientView(record, null) : null,
                 null);
-        return view.advice(holder("host/1/a")).get(0);
+    }
+
+    @Test
+    void onlyAReportThatIsKnownToBeInTimeIsGood() {
+        Instant now = Instant.now();
+        assertThat(reporting(now, true).healthStyle()).isEqualTo(Style.GOOD);
+        assertThat(reporting(now.minusSeconds(11), true).healthStyle()).isEqualTo(Style.WARNING);
+        assertThat(reporting(now.minusSeconds(60), true).healthStyle()).isEqualTo(Style.PLAIN);
+        assertThat(reporting(null, true).healthStyle()).isEqualTo(Style.PLAIN);
+        assertThat(reporting(null, false).healthStyle()).isEqualTo(Style.WARNING);
     }
 
     @Test
@@ -229,13 +243,10 @@ class ViewsTest {
         assertThat(health(now.minusSeconds(11), true))
                 .matches(
                         "health    its client has been silent for 1[1-5]s \\(it reports every 5s\\); unless it renews,.*");
-        assertThat(health(null, true)).isEqualTo("health    alive: its client reported within the last 16s");
-        assertThat(health(now.minusSeconds(60), true))
-                .as("the clocks differ")
-                .contains("alive: its client reported within");
-        assertThat(health(now.plusSeconds(60), true))
-                .as("the clocks differ")
-                .contains("alive: its client reported within");
+        String unknown = "health    its client reported within the last 16s; whether in time is not known (";
+        assertThat(health(null, true)).isEqualTo(unknown + "the report has no time)");
+        assertThat(health(now.minusSeconds(60), true)).isEqualTo(unknown + "the clocks differ)");
+        assertThat(health(now.plusSeconds(60), true)).isEqualTo(unknown + "the clocks differ)");
         assertThat(health(null, false))
                 .isEqualTo(
                         "health    no report from its client: it may be gone, the hold may be under a second old, or this"
@@ -264,11 +275,35 @@ class ViewsTest {
                         2,
                         1,
                         List.of(new PermitsStatus.HeldPermit(1, holder("host/1/a"))))));
-        assertThat(PermitLines.hint(admin, LockName.of("-x"))).endsWith(": leasehold permits -- -x");
+        assertThat(PermitLines.hint(admin, LockName.of("-x"), "")).endsWith(": leasehold permits -- -x");
+        assertThat(PermitLines.hint(admin, LockName.of("-x"), " --store sqlite:a"))
+                .endsWith(": leasehold permits --store sqlite:a -- -x");
     }
 
     private static List<String> advice(String name, Holder holder) {
-        return new LockView(LockName.of(name), holder, List.of(), null, null).advice(holder);
+        return advice(name, holder, "");
+    }
+
+    private static List<String> advice(String name, Holder holder, String store) {
+        return new LockView(LockName.of(name), holder, List.of(), null, null).advice(holder, store);
+    }
+
+    /** Without it, the command would look at another store, and may report the lock as free. */
+    @Test
+    void whatIsAdvisedNamesTheStoreOfTheCommandLine() {
+        StoreOption store = new StoreOption();
+        assertThat(LockView.words(store)).as("the environment names it").isEmpty();
+        store.name("sqlite:/tmp/a b's.db");
+        assertThat(LockView.words(store)).isEqualTo(" --store 'sqlite:/tmp/a b'\\''s.db'");
+        store.name("redis://:secret@host");
+        assertThat(LockView.words(store)).isEqualTo(" --store \u2026");
+        String words = " --store redis://host";
+        assertThat(advice("x", holder("host/1/a"), words))
+                .anySatisfy(line -> assertThat(line).contains("leasehold wait x --store redis://host    ("))
+                .anySatisfy(line -> assertThat(line)
+                        .contains("leasehold release x --holder host/1/a --store redis://host    (a dry run;"));
+        assertThat(advice("-x", holder("readers"), words))
+                .anySatisfy(line -> assertThat(line).contains("leasehold wait --store redis://host -- -x    ("));
     }
 
     @ParameterizedTest

@@ -53,6 +53,19 @@ class TerminalTest {
         assertThat(printed(false).lines()).containsExactly("a \\x1b[1m ***", "b", "t\u00fcr");
     }
 
+    /** Otherwise each replacement would leave a row on a narrow terminal, or on one with wide characters. */
+    @Test
+    void aLineThatIsReplacedDoesNotWrap() {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        PrintStream stream = new PrintStream(bytes, true, StandardCharsets.UTF_8);
+        Terminal terminal = new Terminal(stream, stream);
+
+        terminal.progress("waiting");
+        terminal.progress("");
+
+        assertThat(bytes.toString(StandardCharsets.UTF_8)).isEqualTo("\r\033[K\033[?7lwaiting \033[?7h\r\033[K");
+    }
+
     @Test
     void hasColoursWhereTheUserWantsThem() {
         assertThat(Terminal.hasColours(Map.of("TERM", "xterm"))).isTrue();

@@ -3,13 +3,18 @@ package io.leasehold.cli.process;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.AbstractMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,6 +83,75 @@ class GuardedSignalTest {
 
             assertThat(command.await().exitCode()).isEqualTo(3);
             assertThat(Files.readAllLines(directory.resolve("terms"))).hasSize(1);
+        }
+    }
+
+    /** An empty environment; when it is read, the command is about to be started, and the witness gets a signal. */
+    private static final class SignalsTheWitness extends AbstractMap<String, @Nullable String> {
+
+        private boolean sent;
+        private long sentAtNanos;
+
+        @Override
+        public Set<Map.Entry<String, @Nullable String>> entrySet() {
+            if (!sent) {
+                sent = true;
+                sentAtNanos = System.nanoTime();
+                signalTheWitness();
+            }
+            return Set.of();
+        }
+    }
+
+    private static void signalTheWitness() {
+        ProcessHandle witness = ProcessHandle.current()
+                .children()
+                .filter(child ->
+                        child.info().arguments().map(List::of).orElse(List.of()).contains("leasehold-witness"))
+                .findFirst()
+                .orElseThrow();
+        try {
+            new Signals().send("TERM", List.of(witness.pid()));
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** A signal to the whole group, as from a keyboard, that comes before the command is in the group. */
+    @Test
+    @Timeout(20)
+    void passesOnWhatTheGroupGotWithoutTheCommand() throws Exception {
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("sleep", "300")), OnLost.TERM, GRACE, TTL, Containment.REMEMBERED);
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(settings, true, lookup)) {
+            command.awaitReady();
+            SignalsTheWitness environment = new SignalsTheWitness();
+            command.start(environment, () -> TimeUnit.HOURS.toNanos(1));
+            command.deliver(ForwardedSignal.TERM, environment.sentAtNanos);
+
+            assertThat(command.await().exitCode()).isEqualTo(143);
+        }
+    }
+
+    /** The command received it, too: many programs stop without cleaning up at a second one. */
+    @Test
+    @Timeout(20)
+    void leavesWhatTheGroupGotWithTheCommandToTheGroup() throws Exception {
+        String script = "cd '" + directory + "'\ntrap 'exit 9' TERM\necho >runs\n"
+                + "until [ -e go ]; do sleep 0.02; done\nexit 3";
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, Containment.REMEMBERED);
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(settings, true, lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            awaitRunning();
+            long atNanos = System.nanoTime();
+            signalTheWitness();
+            command.deliver(ForwardedSignal.TERM, atNanos);
+            Files.createFile(directory.resolve("go"));
+
+            assertThat(command.await().exitCode()).isEqualTo(3);
         }
     }
 

@@ -15,4 +15,9 @@ public final class TestSignals {
         signals.received(signal);
         signals.handTo(late -> {});
     }
+
+    /** Lets the forwarder receive a signal. */
+    public static void receive(SignalForwarder signals, ForwardedSignal signal) {
+        signals.received(signal);
+    }
 }
