@@ -266,6 +266,9 @@ public final class Leasehold {
                 if (e instanceof StoreUnavailableException down) {
                     throw CallersStack.brief(down);
                 }
+                if (e instanceof LockStoreException refused) {
+                    throw CallersStack.given(refused);
+                }
                 CallersStack.given(e);
                 throw e;
             }
