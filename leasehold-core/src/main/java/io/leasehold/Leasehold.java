@@ -183,7 +183,8 @@ public final class Leasehold {
          */
         public Builder releaseOnShutdown(Duration atMost) {
             if (atMost.isNegative() || atMost.isZero()) {
-                throw new IllegalArgumentException("releaseOnShutdown(" + atMost + "); it must be positive");
+                throw new IllegalArgumentException(
+                        "releaseOnShutdown(" + Durations.text(atMost) + "); it must be positive");
             }
             this.exitPatience = atMost;
             return this;

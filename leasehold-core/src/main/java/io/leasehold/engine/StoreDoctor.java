@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.Durations;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
@@ -98,8 +99,9 @@ final class StoreDoctor {
     private Finding settings() {
         return Finding.good(
                 "settings",
-                "ttl " + millis(timings.ttlNanos()) + ", valid for " + millis(timings.validityNanos())
-                        + " from the sending, maxHold " + options.maxHold().toHours() + " h, at most " + store.maxTtl()
+                "ttl " + Durations.text(options.ttl()) + ", valid for "
+                        + Durations.text(options.validity()) + " from the sending, maxHold "
+                        + Durations.text(options.maxHold()) + ", at most " + Durations.text(store.maxTtl())
                         + " accepted");
     }
 
