@@ -72,15 +72,16 @@ public sealed interface Backoff {
     private static void requirePositive(Duration delay, String what) {
         Objects.requireNonNull(delay, what);
         if (delay.isZero() || delay.isNegative()) {
-            throw new IllegalArgumentException("backoff: the " + what + " is " + delay + "; it must be above zero");
+            throw new IllegalArgumentException(
+                    "backoff: the " + what + " is " + Durations.text(delay) + "; it must be above zero");
         }
     }
 
     private static void requireOrder(Duration low, Duration high) {
         Objects.requireNonNull(high, "upper bound");
         if (high.compareTo(low) < 0) {
-            throw new IllegalArgumentException(
-                    "backoff: " + high + " is below " + low + "; the bounds are in the wrong order");
+            throw new IllegalArgumentException("backoff: " + Durations.text(high) + " is below " + Durations.text(low)
+                    + "; the bounds are in the wrong order");
         }
     }
 }

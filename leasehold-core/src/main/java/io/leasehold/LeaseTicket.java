@@ -57,8 +57,8 @@ public final class LeaseTicket {
                     + secret.length() + " characters");
         }
         if (claim.compareTo(LEAST_CLAIM) < 0 || claim.compareTo(LARGEST_CLAIM) > 0) {
-            throw new IllegalArgumentException(
-                    "the claim of a ticket is at least 1 ms, and at most " + LARGEST_CLAIM + "; got " + claim);
+            throw new IllegalArgumentException("the claim of a ticket is at least 1 ms, and at most "
+                    + Durations.text(LARGEST_CLAIM) + "; got " + Durations.text(claim));
         }
         return new LeaseTicket(lockName, secret, Duration.ofMillis(claim.toMillis()), store.replace('\n', ' '));
     }
@@ -156,6 +156,6 @@ public final class LeaseTicket {
     /** Does not reveal the secret. */
     @Override
     public String toString() {
-        return "LeaseTicket[" + lockName + " at " + store + ", claim " + claim + ", secret hidden]";
+        return "LeaseTicket[" + lockName + " at " + store + ", claim " + Durations.text(claim) + ", secret hidden]";
     }
 }

@@ -183,7 +183,8 @@ public final class Leasehold {
          */
         public Builder releaseOnShutdown(Duration atMost) {
             if (atMost.isNegative() || atMost.isZero()) {
-                throw new IllegalArgumentException("releaseOnShutdown(" + atMost + "); it must be positive");
+                throw new IllegalArgumentException(
+                        "releaseOnShutdown(" + Durations.text(atMost) + "); it must be positive");
             }
             this.exitPatience = atMost;
             return this;
@@ -265,6 +266,9 @@ public final class Leasehold {
                 closeAfter(e, world::close);
                 if (e instanceof StoreUnavailableException down) {
                     throw CallersStack.brief(down);
+                }
+                if (e instanceof LockStoreException refused) {
+                    throw CallersStack.given(refused);
                 }
                 CallersStack.given(e);
                 throw e;

@@ -321,10 +321,16 @@ public final class LockOptions {
 
     @Override
     public String toString() {
-        return "ttl=" + ttl() + " renewal=" + (renewalInterval() == null ? "none" : renewalInterval()) + " maxHold="
-                + maxHold() + " minimumValidity=" + minimumValidity() + " nodeTimeout=" + nodeTimeout() + " recheck="
-                + recheck() + " retry=" + retry() + " fairness=" + fairness() + " lockDelay=" + lockDelay()
-                + " atLeast=" + atLeast()
+        Duration interval = renewalInterval();
+        return "ttl=" + Durations.text(ttl())
+                + " renewal=" + (interval == null ? "none" : Durations.text(interval))
+                + " maxHold=" + Durations.text(maxHold())
+                + " minimumValidity=" + Durations.text(minimumValidity())
+                + " nodeTimeout=" + Durations.text(nodeTimeout())
+                + " recheck=" + Durations.text(recheck())
+                + " retry=" + retry() + " fairness=" + fairness()
+                + " lockDelay=" + Durations.text(lockDelay())
+                + " atLeast=" + Durations.text(atLeast())
                 + " reentryLimit=" + reentryLimit() + " renewalTries=" + renewalTries();
     }
 }

@@ -43,7 +43,8 @@ public sealed interface Renewal {
         public Every {
             Objects.requireNonNull(interval, "interval");
             if (interval.isZero() || interval.isNegative()) {
-                throw new IllegalArgumentException("renewal interval is " + interval + "; it must be above zero");
+                throw new IllegalArgumentException(
+                        "renewal interval is " + Durations.text(interval) + "; it must be above zero");
             }
         }
     }

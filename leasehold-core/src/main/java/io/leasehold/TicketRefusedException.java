@@ -24,7 +24,8 @@ public final class TicketRefusedException extends RuntimeException {
     public TicketRefusedException(LeaseTicket ticket, String store, @Nullable Holder holder) {
         super("lock \"" + ticket.lockName() + "\" at " + store + " is not kept for this ticket"
                 + (holder == null ? "" : "; its holder is " + holder.id())
-                + ". The ticket was used before, its claim of " + ticket.claim() + " is over, an operator released the"
+                + ". The ticket was used before, its claim of " + Durations.text(ticket.claim())
+                + " is over, an operator released the"
                 + " lock, or the ticket is of another store (it was exported at " + ticket.store()
                 + "). Acquire the lock instead");
         this.lockName = ticket.lockName();

@@ -101,9 +101,9 @@ final class RootValuesTest {
     @Test
     void optionsSayAllTheirValues() {
         assertThat(DEFAULTS)
-                .hasToString("ttl=PT30S renewal=PT10S maxHold=PT24H minimumValidity=PT3S nodeTimeout=PT0.05S"
-                        + " recheck=PT3S retry=" + DEFAULTS.retry()
-                        + " fairness=BOUNDED_LOCAL_HAND_OVER lockDelay=PT0S atLeast=PT0S reentryLimit=2147483647"
+                .hasToString("ttl=30s renewal=10s maxHold=24h minimumValidity=3s nodeTimeout=50ms"
+                        + " recheck=3s retry=" + DEFAULTS.retry()
+                        + " fairness=BOUNDED_LOCAL_HAND_OVER lockDelay=0s atLeast=0s reentryLimit=2147483647"
                         + " renewalTries=10");
         assertThat(DEFAULTS.renewal(Renewal.none()).toString()).contains("renewal=none");
         assertThat(DEFAULTS.equals(null)).isFalse();

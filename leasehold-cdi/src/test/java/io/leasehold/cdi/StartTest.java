@@ -376,9 +376,9 @@ class StartTest {
     @Test
     void eachDefaultOfTheSettingsArrives() throws Exception {
         Map<String, String> defaults = Map.of(
-                "ttl=7s", "ttl=PT7S",
-                "max-hold=2h", "maxHold=PT2H",
-                "node-timeout=123ms", "nodeTimeout=PT0.123S",
+                "ttl=7s", "ttl=7s",
+                "max-hold=2h", "maxHold=2h",
+                "node-timeout=123ms", "nodeTimeout=123ms",
                 "fairness=strict-fifo", "fairness=STRICT_FIFO");
         for (Map.Entry<String, String> one : defaults.entrySet()) {
             String[] setting = one.getKey().split("=", -1);

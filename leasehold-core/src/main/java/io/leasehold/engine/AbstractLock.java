@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.Acquirable;
 import io.leasehold.Attempt;
+import io.leasehold.Durations;
 import io.leasehold.Hold;
 import io.leasehold.LockOptions;
 import io.leasehold.spi.LockRuntime;
@@ -231,8 +232,8 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
 
     private long patience(Duration maxWait) {
         if (maxWait.isNegative()) {
-            throw new IllegalArgumentException(
-                    "maxWait for " + what() + " is " + maxWait + "; it must not be negative (zero: one round trip)");
+            throw new IllegalArgumentException("maxWait for " + what() + " is " + Durations.text(maxWait)
+                    + "; it must not be negative (zero: one round trip)");
         }
         return Timings.saturatedNanos(maxWait);
     }

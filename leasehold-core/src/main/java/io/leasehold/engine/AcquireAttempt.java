@@ -292,6 +292,11 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         return machine.isLocal();
     }
 
+    /** Whether the store has ever answered that the attempt waits, or that another holder has the lock. */
+    synchronized boolean hasStood() {
+        return machine.hasStood();
+    }
+
     /** Returns the outcome that the attempt would have if its patience ended now. */
     synchronized AcquireMachine.Outcome outcomeSoFar() {
         return machine.atDeadline();

@@ -137,6 +137,8 @@ final class AcquireMachine {
     /** Whether only failures have arrived since the last answer. */
     private boolean failing;
 
+    private boolean stood;
+
     private long failingSinceAtNanos;
     private int pauses;
     private Outcome atDeadline = new Busy(null, List.of());
@@ -161,6 +163,11 @@ final class AcquireMachine {
     /** Whether the attempt has not contended yet. */
     boolean isLocal() {
         return phase == Phase.LOCAL;
+    }
+
+    /** Whether the store has ever answered that the attempt waits, or that another holder has the lock. */
+    boolean hasStood() {
+        return stood;
     }
 
     /** Returns the outcome if the patience ended now. */
@@ -325,6 +332,7 @@ final class AcquireMachine {
             unknown = false;
             failing = false;
         }
+        stood |= reply instanceof AcquireReply.Queued || reply instanceof AcquireReply.Busy;
         remembered |= reply instanceof AcquireReply.Granted
                 || reply instanceof AcquireReply.Queued
                 || (ofNodes && !asksOnce && reply.ballot() > 0)

@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.Durations;
 import io.leasehold.Hold;
 import io.leasehold.Lease;
 import io.leasehold.LeaseTicket;
@@ -88,10 +89,11 @@ final class Attempts {
     static LockOptions accepted(LockOptions options, LockStore store) {
         Duration told = options.ttl().plus(options.lockDelay());
         if (told.compareTo(store.maxTtl()) > 0) {
-            String what = options.lockDelay().isZero() ? "" : " with a lock delay of " + options.lockDelay();
+            String what =
+                    options.lockDelay().isZero() ? "" : " with a lock delay of " + Durations.text(options.lockDelay());
             throw new UnsafeStoreException(
-                    "ttl " + options.ttl() + what + " is above the largest that " + store.description() + " accepts: "
-                            + store.maxTtl() + " (LockClient.maxTtl())",
+                    "ttl " + Durations.text(options.ttl()) + what + " is above the largest that " + store.description()
+                            + " accepts: " + Durations.text(store.maxTtl()) + " (LockClient.maxTtl())",
                     null);
         }
         return options;

@@ -1,8 +1,14 @@
 package io.leasehold.engine;
 
+import io.leasehold.AmbiguousAcquireException;
+import io.leasehold.LockStoreException;
+import io.leasehold.NodeVote;
+import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,7 +38,10 @@ public final class CallersStack {
     }
 
     /**
-     * Returns the same failure with the caller's frames. A failure that was created on this call path stays unchanged.
+     * Returns the failure with the caller's frames. A failure that was created on this call path stays unchanged.
+     *
+     * <p>A store may report one failure to several callers, so each caller receives its own copy. A failure of a type
+     * that cannot be copied gets the frames of its first caller, and keeps them.
      */
     public static <E extends Throwable> E given(E failure) {
         StackTraceElement[] made = failure.getStackTrace();
@@ -40,13 +49,54 @@ public final class CallersStack {
         if (endsWithCallersOf(here, made)) {
             return failure;
         }
-        boolean known = Arrays.stream(failure.getSuppressed()).anyMatch(MadeElsewhere.class::isInstance);
-        if (made.length > 0 && !known) {
-            failure.addSuppressed(new MadeElsewhere(made));
+        E copy = copyOf(failure);
+        E shown = copy != null ? copy : failure;
+        // Two callers may receive a failure that cannot be copied at the same moment.
+        synchronized (shown) {
+            boolean known = Arrays.stream(shown.getSuppressed()).anyMatch(MadeElsewhere.class::isInstance);
+            if (made.length > 0 && !known) {
+                shown.addSuppressed(new MadeElsewhere(made));
+            }
+            if (copy != null || !known) {
+                // Without the frame of this method.
+                shown.setStackTrace(Arrays.copyOfRange(here, Math.min(1, here.length), here.length));
+            }
         }
-        // Without the frame of this method.
-        failure.setStackTrace(Arrays.copyOfRange(here, Math.min(1, here.length), here.length));
-        return failure;
+        return shown;
+    }
+
+    /** Returns a copy without frames of a failure of a store, or null for any other type, including subtypes. */
+    @SuppressWarnings("unchecked")
+    private static <E extends Throwable> @Nullable E copyOf(E failure) {
+        if (!(failure instanceof LockStoreException original)) {
+            return null;
+        }
+        LockStoreException copy = sameAs(original);
+        if (copy == null) {
+            return null;
+        }
+        for (Throwable suppressed : original.getSuppressed()) {
+            copy.addSuppressed(suppressed);
+        }
+        return (E) copy;
+    }
+
+    /** Returns a new failure of the same class, with the same message, votes and cause. */
+    private static @Nullable LockStoreException sameAs(LockStoreException original) {
+        Class<?> type = original.getClass();
+        String message = String.valueOf(original.getMessage());
+        List<NodeVote> votes = original.votes();
+        Throwable cause = original.getCause();
+        if (type == StoreUnavailableException.class) {
+            return new StoreUnavailableException(message, votes, cause);
+        } else if (type == StoreAccessException.class) {
+            return new StoreAccessException(message, votes, cause);
+        } else if (type == UnsafeStoreException.class) {
+            return new UnsafeStoreException(message, votes, cause);
+        } else if (type == AmbiguousAcquireException.class) {
+            return new AmbiguousAcquireException(message, votes, cause);
+        }
+        return type == LockStoreException.class ? new LockStoreException(message, votes, cause) : null;
     }
 
     /**

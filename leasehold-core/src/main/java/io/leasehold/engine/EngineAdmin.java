@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.Durations;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
@@ -174,7 +175,8 @@ final class EngineAdmin implements LockAdmin {
     @Override
     public List<Leak> leaks(Duration olderThan) {
         if (olderThan.isNegative()) {
-            throw new IllegalArgumentException("olderThan is " + olderThan + "; it must not be negative");
+            throw new IllegalArgumentException(
+                    "olderThan is " + Durations.text(olderThan) + "; it must not be negative");
         }
         return new LeakSearch(context, olderThan).find();
     }

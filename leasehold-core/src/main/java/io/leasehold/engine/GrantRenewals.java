@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.Durations;
 import io.leasehold.LockListener;
 import io.leasehold.LockListener.RenewalOutcome;
 import io.leasehold.LossCause;
@@ -229,7 +230,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     void refused(LossCause why) {
         finish(() -> new IllegalStateException("lease on \"" + grant.name() + "\" is no longer renewed (" + why
-                + ", maxHold = " + Duration.ofNanos(grant.settings().timings().maxHoldNanos())
+                + ", maxHold = "
+                + Durations.text(Duration.ofNanos(grant.settings().timings().maxHoldNanos()))
                 + "); it ends with its validity"));
     }
 

@@ -112,12 +112,12 @@ public final class LazyStore implements LockStore {
     }
 
     private void openWithRetries(StoreSignals signals) {
-        boolean told = false;
-        boolean refused = false;
+        boolean away = false;
+        String refusal = null;
         while (!closed.isDone()) {
             LockStoreException why;
             try {
-                if (keep(opener.get(), signals) && (told || refused)) {
+                if (keep(opener.get(), signals) && (away || refusal != null)) {
                     LOG.info("the store {} is reached now", shown);
                 }
                 return;
@@ -127,23 +127,33 @@ public final class LazyStore implements LockStore {
                 why = new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
             }
             failure = why;
-            if (mayPass(why)) {
-                if (!told && !closed.isDone()) {
-                    LOG.warn("the store {} is not reached yet; the client keeps trying: {}", shown, why.getMessage());
-                    told = true;
+            // A state is logged once. A refusal for another reason, or after an outage, is another state.
+            boolean isAway = mayPass(why);
+            String reason = String.valueOf(why.getMessage());
+            boolean isNews = isAway ? !away : !reason.equals(refusal);
+            if (isNews && !closed.isDone()) {
+                away = isAway;
+                refusal = isAway ? null : reason;
+                logState(why);
+                if (!isAway) {
+                    reconnected(signals);
                 }
-            } else if (!refused && !closed.isDone()) {
-                refused = true;
-                LOG.error(
-                        "the store {} cannot be opened: every lock is refused until that is mended, and it is tried"
-                                + " again once a minute",
-                        shown,
-                        why);
-                reconnected(signals);
             }
             if (!pausedBeforeNext(pauseNanos(why))) {
                 return;
             }
+        }
+    }
+
+    private void logState(LockStoreException why) {
+        if (mayPass(why)) {
+            LOG.warn("the store {} is not reached yet; the client keeps trying: {}", shown, why.getMessage());
+        } else {
+            LOG.error(
+                    "the store {} cannot be opened: every lock is refused until that is mended, and it is tried"
+                            + " again once a minute",
+                    shown,
+                    why);
         }
     }
 

@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import io.leasehold.AmbiguousExportException;
+import io.leasehold.Durations;
 import io.leasehold.Holder;
 import io.leasehold.LeaseTicket;
 import io.leasehold.LockName;
@@ -67,9 +68,10 @@ final class LeaseExport implements Conversion<LeaseTicket> {
         Duration kept = Duration.ofNanos(keptNanos());
         Duration longer = kept.compareTo(claim) > 0 ? kept : claim;
         if (claim.compareTo(LEAST_CLAIM) < 0 || longer.compareTo(store.maxTtl()) > 0) {
-            throw new IllegalArgumentException("claim " + longer + " for the export of the lease on \"" + name
-                    + "\" is not within 1 ms and the largest ttl that " + store.description() + " accepts: "
-                    + store.maxTtl());
+            throw new IllegalArgumentException(
+                    "claim " + Durations.text(longer) + " for the export of the lease on \"" + name
+                            + "\" is not within 1 ms and the largest ttl that " + store.description() + " accepts: "
+                            + Durations.text(store.maxTtl()));
         }
         this.ticketOwner = OwnerToken.draw(context.runtime());
         this.ticket = LeaseTicket.of(name, ticketOwner.hex(), longer, store.description());

@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.Durations;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockName;
@@ -34,10 +35,10 @@ final class LeaseMessages {
     }
 
     static IllegalArgumentException uncheckable(LockName name, Duration asked, Timings timings) {
-        return new IllegalArgumentException("ensureValidFor(" + asked + ") on \"" + name
-                + "\": a lease with a ttl of " + Duration.ofNanos(timings.ttlNanos())
+        return new IllegalArgumentException("ensureValidFor(" + Durations.text(asked) + ") on \"" + name
+                + "\": a lease with a ttl of " + Durations.text(Duration.ofNanos(timings.ttlNanos()))
                 + (timings.renewed() ? " that was just renewed" : "") + " is only sure to have "
-                + Duration.ofNanos(timings.longestCheckableNanos())
+                + Durations.text(Duration.ofNanos(timings.longestCheckableNanos()))
                 + " left; ask for less, or set a ttl of at least "
                 + timings.ttlForChecking(Timings.saturatedNanos(asked)).toMillis() + " ms");
     }
@@ -88,7 +89,7 @@ final class LeaseMessages {
                                 + " itself",
                         name,
                         token,
-                        held,
+                        Durations.text(held),
                         cause);
     }
 

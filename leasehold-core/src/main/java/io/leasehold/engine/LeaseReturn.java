@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.Durations;
 import io.leasehold.LockOptions;
 import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
@@ -47,7 +48,7 @@ final class LeaseReturn {
 
     void begin() {
         Duration atLeast = grant.settings().options().atLeast();
-        if (atLeast.isZero() || !Futures.succeeds(grant.name(), "kept for " + atLeast, this::keep)) {
+        if (atLeast.isZero() || !Futures.succeeds(grant.name(), "kept for " + Durations.text(atLeast), this::keep)) {
             passOnOrRelease();
         }
     }

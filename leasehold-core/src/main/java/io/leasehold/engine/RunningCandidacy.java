@@ -50,7 +50,7 @@ final class RunningCandidacy implements Candidacy {
     private LockRuntime.@Nullable Timer timer;
     /** Why the candidacy ended, unless it was closed. */
     private volatile @Nullable Throwable failure;
-    /** Whether the last attempt has failed, and that was logged. */
+    /** Whether an outage was logged, and no attempt was answered since. */
     private boolean outage;
 
     RunningCandidacy(LockName name, WaitSettings settings, Attempts attempts, RunningTerm.Callback callback) {
@@ -152,14 +152,14 @@ final class RunningCandidacy implements Candidacy {
         try {
             enter();
         } catch (RuntimeException | Error e) {
-            failed(e, e instanceof UnsafeStoreException);
+            failed(e, e instanceof UnsafeStoreException, false);
             // If the candidacy was closed in the meantime, nothing is left to withdraw.
             on(null, new Event.Withdrawn());
         }
     }
 
     private void enter() {
-        PendingAttempt<Lease> begun = attempts.enter(name, settings, Long.MAX_VALUE);
+        AcquireAttempt begun = attempts.enter(name, settings, Long.MAX_VALUE);
         synchronized (this) {
             pending = begun;
         }
@@ -167,7 +167,7 @@ final class RunningCandidacy implements Candidacy {
             if (error == null) {
                 elected(attempt.orElseThrow());
             } else {
-                failed(Futures.unwrapped(error), false);
+                failed(Futures.unwrapped(error), false, begun.hasStood());
             }
         });
         if (isIn(Phase.WITHDRAWING)) {
@@ -192,10 +192,12 @@ final class RunningCandidacy implements Candidacy {
     }
 
     /**
-     * Processes the failure of an attempt; {@code refused} if the store will never accept one. Any other cause may be
-     * repaired.
+     * Processes the failure of an attempt.
+     *
+     * @param refused whether the store will never accept an attempt; any other cause may be repaired
+     * @param stood whether the store has answered this attempt before: then this is another outage
      */
-    private void failed(Throwable error, boolean refused) {
+    private void failed(Throwable error, boolean refused, boolean stood) {
         boolean isNews;
         synchronized (this) {
             if (machine.phase() != Phase.STANDING) {
@@ -203,7 +205,7 @@ final class RunningCandidacy implements Candidacy {
             }
             // A close from now on must not mistake it for the next attempt, which may be about to enter.
             pending = null;
-            isNews = !outage && !attempts.isClosing();
+            isNews = (stood || !outage) && !attempts.isClosing();
             outage = true;
             failure = refused ? error : null;
         }

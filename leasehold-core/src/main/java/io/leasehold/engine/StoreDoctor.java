@@ -99,9 +99,10 @@ final class StoreDoctor {
     private Finding settings() {
         return Finding.good(
                 "settings",
-                "ttl " + millis(timings.ttlNanos()) + ", valid for " + millis(timings.validityNanos())
-                        + " from the sending, maxHold " + Durations.text(options.maxHold()) + ", at most "
-                        + Durations.text(store.maxTtl()) + " accepted");
+                "ttl " + Durations.text(options.ttl()) + ", valid for "
+                        + Durations.text(options.validity()) + " from the sending, maxHold "
+                        + Durations.text(options.maxHold()) + ", at most " + Durations.text(store.maxTtl())
+                        + " accepted");
     }
 
     private Finding promises() {

@@ -1,5 +1,6 @@
 package io.leasehold.quorum;
 
+import io.leasehold.Durations;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -36,14 +37,15 @@ final class NodeSetCheck {
         }
         Duration maxTtl = settings.maxTtl();
         if (maxTtl.compareTo(MIN_MAX_TTL) < 0 || maxTtl.compareTo(LARGEST_MAX_TTL) > 0) {
-            throw new IllegalArgumentException(
-                    "maxTtl is " + maxTtl + "; it must be between " + MIN_MAX_TTL + " and " + LARGEST_MAX_TTL);
+            throw new IllegalArgumentException("maxTtl is " + Durations.text(maxTtl) + "; it must be between "
+                    + Durations.text(MIN_MAX_TTL) + " and " + Durations.text(LARGEST_MAX_TTL));
         }
         Duration timeout = settings.nodeTimeoutFor(maxTtl);
         if (timeout.compareTo(Duration.ofMillis(1)) < 0
                 || timeout.multipliedBy(4).compareTo(maxTtl) > 0) {
             throw new IllegalArgumentException(
-                    "nodeTimeout is " + timeout + "; it must be between 1 ms and a quarter of" + " maxTtl " + maxTtl
+                    "nodeTimeout is " + Durations.text(timeout) + "; it must be between 1 ms and a quarter of maxTtl "
+                            + Durations.text(maxTtl)
                             + ", since a round may take two of them");
         }
         return notes(n);
@@ -74,7 +76,8 @@ final class NodeSetCheck {
      */
     static Optional<String> unfit(long ttlNanos, long ownTimeoutNanos, QuorumSettings settings) {
         if (ttlNanos > settings.maxTtl().toNanos()) {
-            return Optional.of("ttl " + Duration.ofNanos(ttlNanos) + " is above maxTtl " + settings.maxTtl()
+            return Optional.of("ttl " + Durations.text(Duration.ofNanos(ttlNanos)) + " is above maxTtl "
+                    + Durations.text(settings.maxTtl())
                     + " of this set: a node that has lost its state is trusted again after maxTtl, while the lock would still"
                     + " be held");
         }

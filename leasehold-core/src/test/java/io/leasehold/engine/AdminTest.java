@@ -205,7 +205,7 @@ final class AdminTest {
         assertThat(findings)
                 .extracting(Finding::check)
                 .containsExactly("memory", "rights", "latency", "settings", "promises");
-        assertThat(finding("settings").reason()).contains("ttl 20000 ms", "maxHold 24h", "at most 24h accepted");
+        assertThat(finding("settings").reason()).contains("ttl 20s", "maxHold 24h", "at most 24h accepted");
         assertThat(finding("promises").reason()).contains("silent:", "fencing INCREASING");
     }
 

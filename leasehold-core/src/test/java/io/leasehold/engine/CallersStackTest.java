@@ -3,10 +3,16 @@ package io.leasehold.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.AmbiguousAcquireException;
 import io.leasehold.Leasehold;
+import io.leasehold.LockStoreException;
+import io.leasehold.NodeVote;
+import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Tag;
@@ -53,6 +59,86 @@ final class CallersStackTest {
         assertThat(CallersStack.given(failure).getSuppressed())
                 .as("the first frames are those of the failure")
                 .hasSize(1);
+    }
+
+    /** A store that is opened in the background reports its last failure to all callers. */
+    @Test
+    void aFailureThatSeveralCallersReceiveIsCopiedForEach() {
+        List<NodeVote> votes = List.of(new NodeVote("n", NodeVote.Answer.FAILED, ""));
+        IOException cause = new IOException("Connection refused");
+        IllegalStateException closing = new IllegalStateException("not closed");
+        for (LockStoreException failure : List.of(
+                new LockStoreException("message", votes, cause),
+                new StoreUnavailableException("message", votes, cause),
+                new StoreAccessException("message", votes, cause),
+                new UnsafeStoreException("message", votes, cause),
+                new AmbiguousAcquireException("message", votes, cause))) {
+            StackTraceElement[] made = {frame("answer"), frame("run")};
+            failure.setStackTrace(made);
+            failure.addSuppressed(closing);
+
+            LockStoreException one = toOneCaller(failure);
+            StackTraceElement[] framesOfOne = one.getStackTrace();
+            LockStoreException other = toAnotherCaller(failure);
+
+            assertThat(failure.getStackTrace()).isEqualTo(made);
+            assertThat(failure.getSuppressed()).containsExactly(closing);
+            assertThat(one.getStackTrace()).as("the first caller's frames").isEqualTo(framesOfOne);
+            assertThat(framesOfOne[0].getMethodName()).isEqualTo("toOneCaller");
+            assertThat(other.getStackTrace()[0].getMethodName()).isEqualTo("toAnotherCaller");
+            for (LockStoreException copy : List.of(one, other)) {
+                assertThat(copy)
+                        .isExactlyInstanceOf(failure.getClass())
+                        .hasMessage("message")
+                        .cause()
+                        .isSameAs(cause);
+                assertThat(copy.votes()).isEqualTo(votes);
+                assertThat(copy.getSuppressed()).hasSize(2).startsWith(closing);
+                assertThat(copy.getSuppressed()[1].getStackTrace()).isEqualTo(made);
+            }
+        }
+    }
+
+    private static LockStoreException toOneCaller(LockStoreException failure) {
+        return CallersStack.given(failure);
+    }
+
+    private static LockStoreException toAnotherCaller(LockStoreException failure) {
+        return CallersStack.given(failure);
+    }
+
+    @Test
+    void aFailureOfAnotherTypeKeepsTheFramesOfItsFirstCaller() {
+        LockStoreException failure = new LockStoreException("message", null) {
+            private static final long serialVersionUID = 1L;
+        };
+        failure.setStackTrace(new StackTraceElement[] {frame("answer")});
+
+        assertThat(toOneCaller(failure)).isSameAs(failure);
+        assertThat(toAnotherCaller(failure)).isSameAs(failure);
+
+        assertThat(failure.getStackTrace()[0].getMethodName()).isEqualTo("toOneCaller");
+        assertThat(failure.getSuppressed()).hasSize(1);
+    }
+
+    /** The store of the application may throw the same exception at every opening. */
+    @Test
+    void aRefusalOfConnectIsCopiedToo() {
+        UnsafeStoreException refusal = new UnsafeStoreException("too weak", null);
+        StackTraceElement[] made = {frame("open")};
+        refusal.setStackTrace(made);
+        assertThatThrownBy(() -> Leasehold.builder()
+                        .store(world -> {
+                            throw refusal;
+                        })
+                        .connect())
+                .isExactlyInstanceOf(UnsafeStoreException.class)
+                .hasMessage("too weak")
+                .isNotSameAs(refusal)
+                .satisfies(told -> assertThat(told.getStackTrace())
+                        .extracting(StackTraceElement::getMethodName)
+                        .anyMatch(method -> method.contains("aRefusalOfConnectIsCopiedToo")));
+        assertThat(refusal.getStackTrace()).isEqualTo(made);
     }
 
     /**

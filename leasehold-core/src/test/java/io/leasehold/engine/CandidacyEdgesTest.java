@@ -137,6 +137,38 @@ final class CandidacyEdgesTest {
         assertThat(times(log, "cannot stand at the moment")).isEqualTo(2);
     }
 
+    /** A standby may wait for days between two outages, and is never elected. */
+    @Test
+    void theNextOutageOfAStandbyIsLoggedToo() throws Exception {
+        List<AcquireReply> waits =
+                List.of(new AcquireReply.Queued(null, 0, List.of()), new AcquireReply.Busy(null, 0, List.of()));
+        String log = logged(() -> {
+            stand();
+            fail();
+            for (AcquireReply wait : waits) {
+                runtime.pass(Duration.ofSeconds(1));
+                store.acquires().get(asked() - 1).answer().complete(wait);
+                runtime.pass(TTL.multipliedBy(2));
+                fail();
+                runtime.pass(Duration.ofSeconds(1));
+                fail();
+            }
+        });
+        assertThat(times(log, "cannot stand at the moment")).isEqualTo(3);
+    }
+
+    /** Each attempt of a long outage lasts for a ttl, until it gives up. */
+    @Test
+    void anOutageThatOutlastsManyAttemptsIsLoggedOnce() throws Exception {
+        store.answersAtOnce(request -> new AcquireReply.Failed(
+                FailureKind.NO_EFFECT, new StoreUnavailableException("made by the test", null), 0));
+        String log = logged(() -> {
+            stand();
+            runtime.pass(TTL.multipliedBy(10));
+        });
+        assertThat(times(log, "cannot stand at the moment")).isEqualTo(1);
+    }
+
     @Test
     void aCandidateThatIsClosedWithItsClientLogsNothing() throws Exception {
         String log = logged(() -> {

@@ -324,14 +324,45 @@ final class LazyStoreTest {
                         "pause 1000",
                         "timer cancelled",
                         "try",
+                        "reconnected",
                         "pause 60000",
                         "timer cancelled",
                         "try",
                         "listen",
                         "reconnected");
         assertThat(meanwhile).containsExactly(FailureKind.PERMANENT, FailureKind.NO_EFFECT, FailureKind.PERMANENT);
-        assertThat(log).containsOnlyOnce("cannot be opened").containsOnlyOnce("is reached now");
+        assertThat(log).containsOnlyOnce("is reached now");
         assertThat(lazy.acquire(request()).join()).isSameAs(acquired);
+    }
+
+    /** After an operator has mended the first cause, the log must show the second one. */
+    @Test
+    void aRefusalForAnotherReasonAndEachStateAfterAnotherIsLogged() {
+        Runnable weak = () -> tries.add(() -> fail(new UnsafeStoreException("too weak", null)));
+        weak.run();
+        weak.run();
+        tries.add(() -> fail(new StoreAccessException("WRONGPASS", null)));
+        isAway(2);
+        tries.add(() -> fail(new StoreAccessException("WRONGPASS", null)));
+        isAway(1);
+        tries.add(this::real);
+        List<String> states = log(() -> lazy.listen(signals))
+                .lines()
+                .filter(line -> line.contains("the store there") || line.contains("Exception: "))
+                .map(line -> line.replaceAll(".*(cannot be opened|not reached yet|is reached now).*", "$1")
+                        .replaceAll(".*Exception: ", ""))
+                .toList();
+        assertThat(states)
+                .containsExactly(
+                        "cannot be opened",
+                        "too weak",
+                        "cannot be opened",
+                        "WRONGPASS",
+                        "not reached yet",
+                        "cannot be opened",
+                        "WRONGPASS",
+                        "not reached yet",
+                        "is reached now");
     }
 
     /** Provider and server do not change a password at the same moment: what waits need not fail. */

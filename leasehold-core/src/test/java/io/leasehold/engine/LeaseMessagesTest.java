@@ -62,7 +62,7 @@ final class LeaseMessagesTest {
         Workshop shop = new Workshop(new StillRuntime(), new SilentStore());
         assertThat(LeaseMessages.uncheckable(NAME, Duration.ofSeconds(40), shop.settings.timings()))
                 .hasMessageContainingAll(
-                        "ensureValidFor(PT40S)", "\"n\"", "ttl of PT30S", "only sure to have PT29.598S", "40545 ms");
+                        "ensureValidFor(40s)", "\"n\"", "ttl of 30s", "only sure to have 29.598s", "40545 ms");
         LockOptions advised = LockOptions.defaults().ttl(Duration.ofMillis(40_545));
         assertThat(advised.longestCheckable()).isBetween(Duration.ofSeconds(40), Duration.ofMillis(40_050));
     }
@@ -76,7 +76,7 @@ final class LeaseMessagesTest {
                         "fencingToken=7",
                         "cause=THREAD_DIED",
                         "held=PT3S",
-                        "\"n\" (token 7) was abandoned after PT3S (THREAD_DIED)");
+                        "\"n\" (token 7) was abandoned after 3s (THREAD_DIED)");
         assertThat(logged(() -> LeaseMessages.logUnreportedLoss(NAME, 7, LossCause.EXPIRED, "memory:")))
                 .contains(
                         "ERROR",

@@ -309,7 +309,7 @@ final class QuorumSessionTest {
         assertThat(reply)
                 .isInstanceOfSatisfying(
                         AcquireReply.Failed.class,
-                        failed -> assertThat(failed.error()).hasMessageContaining("[n]: ttl PT31S is above maxTtl"));
+                        failed -> assertThat(failed.error()).hasMessageContaining("[n]: ttl 31s is above maxTtl"));
         assertThat(set.store.remembered()).as("its place stands at the nodes").isEqualTo(1);
         set.releasing(owner, 0, ReleaseRequest.Kind.UNDO);
         assertThat(set.store.remembered()).isZero();

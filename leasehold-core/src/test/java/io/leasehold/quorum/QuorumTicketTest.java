@@ -116,7 +116,7 @@ final class QuorumTicketTest {
         assertThat(client.keepsTickets()).isTrue();
         assertThatThrownBy(() -> set.clock.answer(lease.exportAsync(Duration.ofSeconds(31))))
                 .hasRootCauseInstanceOf(IllegalArgumentException.class)
-                .hasMessageContainingAll("PT31S", "PT30S");
+                .hasMessageContainingAll("31s", "30s");
         assertThat(lease.isValid()).isTrue();
         assertThat(set.clock.answer(lease.exportAsync(Duration.ofSeconds(30))).lockName())
                 .isEqualTo(NAME);

@@ -10,6 +10,7 @@ import com.github.kagkarlsson.scheduler.task.ExecutionOperations;
 import com.github.kagkarlsson.scheduler.task.TaskInstance;
 import io.leasehold.Acquirable;
 import io.leasehold.Attempt;
+import io.leasehold.Durations;
 import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
 import io.leasehold.spi.method.AskedLocks;
@@ -96,7 +97,7 @@ public final class LeaseInterceptor implements ExecutionInterceptor {
      */
     public LeaseInterceptor maxWait(Duration patience) {
         if (patience.isNegative()) {
-            throw new IllegalArgumentException("maxWait is negative: " + patience);
+            throw new IllegalArgumentException("maxWait is negative: " + Durations.text(patience));
         }
         return new LeaseInterceptor(leases, patience, retryAfter);
     }
@@ -108,7 +109,7 @@ public final class LeaseInterceptor implements ExecutionInterceptor {
      */
     public LeaseInterceptor retryAfter(Duration delay) {
         if (delay.isNegative() || delay.isZero()) {
-            throw new IllegalArgumentException("retryAfter is not positive: " + delay);
+            throw new IllegalArgumentException("retryAfter is not positive: " + Durations.text(delay));
         }
         return new LeaseInterceptor(leases, maxWait, delay);
     }

@@ -1,5 +1,6 @@
 package io.leasehold.jdbc;
 
+import io.leasehold.Durations;
 import io.leasehold.jdbc.row.Column;
 import io.leasehold.jdbc.row.InnoDb;
 import io.leasehold.jdbc.row.OwnTransaction;
@@ -88,7 +89,7 @@ public final class RowLocks {
     public RowLock tryLock(String table, String keyColumn, Object key, Duration maxWait) throws SQLException {
         Column column = new Column(table, keyColumn, keyColumn);
         if (maxWait.isNegative()) {
-            throw new IllegalArgumentException("maxWait " + maxWait + ": it must not be negative");
+            throw new IllegalArgumentException("maxWait " + Durations.text(maxWait) + ": it must not be negative");
         } else if (maxWait.isZero()) {
             return one(column, key, "FOR UPDATE NOWAIT");
         }

@@ -1,5 +1,6 @@
 package io.leasehold.spring;
 
+import io.leasehold.Durations;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -60,7 +61,7 @@ public final class LeaseholdSettings {
 
     private static Duration notNegative(Duration maxWait) {
         if (maxWait.isNegative()) {
-            throw new IllegalArgumentException("maxWait is " + maxWait + "; it must not be negative");
+            throw new IllegalArgumentException("maxWait is " + Durations.text(maxWait) + "; it must not be negative");
         }
         return maxWait;
     }

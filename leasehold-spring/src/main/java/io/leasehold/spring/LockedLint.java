@@ -1,7 +1,9 @@
 package io.leasehold.spring;
 
+import io.leasehold.Durations;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -130,6 +132,9 @@ final class LockedLint {
     }
 
     private static String shown(@Nullable Object value) {
+        if (value instanceof Duration duration) {
+            return Durations.text(duration);
+        }
         return value == null || value.toString().isEmpty() ? "of the default" : value.toString();
     }
 }

@@ -192,8 +192,8 @@ class LockedRefusalTest {
                         + " CompletionStage, a Mono or a Flux, or block inside the method.");
         refused(
                 LongGuard.class,
-                "@Locked method LongGuard.run() has a commitGuard of PT2.99S, and a healthy lease with a ttl of PT3S is certain to have only"
-                        + " PT2.938S left. Write a shorter commitGuard or a longer ttl.");
+                "@Locked method LongGuard.run() has a commitGuard of 2.99s, and a healthy lease with a ttl of 3s is certain to have only"
+                        + " 2.938s left. Write a shorter commitGuard or a longer ttl.");
         refused(
                 NoFallback.class,
                 "@Locked method NoFallback.run(String) has the fallback \"busy\", but its class has no such method with"
@@ -424,8 +424,8 @@ class LockedRefusalTest {
                         + " @EnableLeasehold(proxyTargetClass = true).",
                 OutOfInterface.class);
         told(
-                "@Locked method OtherTtl.other() names the lock \"shared\" with the ttl PT20S, and @Locked method OneTtl.one() names it with"
-                        + " the ttl PT10S. Use one ttl for one lock.",
+                "@Locked method OtherTtl.other() names the lock \"shared\" with the ttl 20s, and @Locked method OneTtl.one() names it with"
+                        + " the ttl 10s. Use one ttl for one lock.",
                 OneTtl.class,
                 OtherTtl.class);
     }

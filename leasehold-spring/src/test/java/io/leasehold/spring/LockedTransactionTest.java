@@ -281,7 +281,7 @@ class LockedTransactionTest {
                     accounts.pay(() -> {});
                 }))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("ensureValidFor(PT1H)");
+                .hasMessageContaining("ensureValidFor(1h)");
         assertThat(written("guarded")).isZero();
         assertThat(locks.admin().inspect("account")).isEmpty();
         outer.executeWithoutResult(status -> {

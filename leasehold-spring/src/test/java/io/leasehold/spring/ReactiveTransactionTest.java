@@ -192,7 +192,7 @@ class ReactiveTransactionTest {
         Mono<String> guarded = accounts.runWithLargeGuard(Mono.just("guarded"));
         assertThatThrownBy(() -> own.transactional(run.then(guarded).then(run)).block(PATIENCE))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("ensureValidFor(PT1H)");
+                .hasMessageContaining("ensureValidFor(1h)");
         assertThat(own.transactional(guarded.then(run)).block(PATIENCE)).isEqualTo("ran");
         assertThat(done).containsExactly("begin", "rollback", "begin", "commit");
         assertThat(isHeld()).isFalse();

@@ -1,5 +1,6 @@
 package io.leasehold.zookeeper;
 
+import io.leasehold.Durations;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
@@ -90,8 +91,9 @@ final class Failures implements TimedReplies.Errors {
         }
         if (sessionNanos < ttlNanos) {
             return new UnsafeStoreException(
-                    lock + ": the ttl of " + Duration.ofNanos(ttlNanos) + " is longer than the session timeout of "
-                            + Duration.ofNanos(sessionNanos)
+                    lock + ": the ttl of " + Durations.text(Duration.ofNanos(ttlNanos))
+                            + " is longer than the session timeout of "
+                            + Durations.text(Duration.ofNanos(sessionNanos))
                             + " that the ensemble granted; use a shorter ttl, or raise sessionTimeout in the URI and"
                             + " maxSessionTimeout at the members",
                     null);

@@ -156,7 +156,8 @@ final class Session {
         return sentAtNanos - unsureNanos(ttlNanos);
     }
 
-    private long unsureNanos(long ttlNanos) {
+    /** The part of the ttl that the timeout of the session does not cover: a lease is valid for so much less. */
+    long unsureNanos(long ttlNanos) {
         long sureNanos = (negotiatedMillis - unheardMillis(negotiatedMillis, tickMillis)) * NANOS_PER_MILLI;
         return Math.max(0, ttlNanos - sureNanos);
     }

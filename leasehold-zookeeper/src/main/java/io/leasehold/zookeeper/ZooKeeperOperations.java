@@ -1,5 +1,6 @@
 package io.leasehold.zookeeper;
 
+import io.leasehold.Durations;
 import io.leasehold.admin.Finding;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.toolkit.TimedReplies;
@@ -10,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 /** Diagnoses an ensemble: the session timeout that it grants for a ttl, and its tick. */
 final class ZooKeeperOperations implements StoreOperations {
 
-    private static final long USUAL_TTL_NANOS = Duration.ofSeconds(30).toNanos();
+    private static final Duration USUAL_TTL = Duration.ofSeconds(30);
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
 
     private final ZooKeeperUri uri;
@@ -26,23 +27,36 @@ final class ZooKeeperOperations implements StoreOperations {
     @Override
     public CompletableFuture<List<Finding>> diagnose() {
         return replies.orFail(
-                "diagnosis", LIMIT_NANOS, () -> sessions.forTtl(USUAL_TTL_NANOS).thenApply(this::diagnose));
+                "diagnosis",
+                LIMIT_NANOS,
+                () -> sessions.forTtl(USUAL_TTL.toNanos()).thenApply(this::diagnose));
     }
 
     private List<Finding> diagnose(Session session) {
         long grantedMillis = session.timeoutNanos() / 1_000_000;
         return List.of(
-                session(uri.toString(), session.askedMillis(), grantedMillis),
+                session(
+                        uri.toString(),
+                        session.askedMillis(),
+                        grantedMillis,
+                        Duration.ofNanos(session.unsureNanos(USUAL_TTL.toNanos()))),
                 tick(uri.toString(), grantedMillis, uri.tickTime().toMillis()));
     }
 
-    static Finding session(String store, long askedMillis, long grantedMillis) {
-        if (grantedMillis < askedMillis) {
+    /**
+     * Grades the timeout of a session that was opened for the usual ttl.
+     *
+     * @param unsure the part of that ttl by which the validity of its leases is shorter
+     */
+    static Finding session(String store, long askedMillis, long grantedMillis, Duration unsure) {
+        String ttl = "a ttl of " + Durations.text(USUAL_TTL);
+        if (grantedMillis < USUAL_TTL.toMillis()) {
             return Finding.warning(
                     "session",
-                    store + " grants a session of " + grantedMillis + " ms where a ttl of 30 s needs " + askedMillis
-                            + ": leases with such a ttl are refused",
-                    "maxSessionTimeout=" + askedMillis + " in zoo.cfg of every member, or a shorter ttl");
+                    store + " grants a session of " + grantedMillis + " ms: leases with " + ttl + " are refused",
+                    grantedMillis < askedMillis
+                            ? "maxSessionTimeout=" + askedMillis + " in zoo.cfg of every member, or a shorter ttl"
+                            : "no sessionTimeout in the store URI, or a shorter ttl");
         } else if (grantedMillis > askedMillis) {
             return Finding.warning(
                     "session",
@@ -50,8 +64,13 @@ final class ZooKeeperOperations implements StoreOperations {
                             + " ms: the locks of a dead process stay for longer than its ttl",
                     "minSessionTimeout=" + askedMillis + " in zoo.cfg of every member");
         }
+        String granted = store + " grants a session of " + grantedMillis + " ms"
+                + (grantedMillis < askedMillis ? " where " + askedMillis + " ms were requested" : "");
         return Finding.good(
-                "session", store + " grants the session that a ttl of 30 s needs: " + grantedMillis + " ms");
+                "session",
+                unsure.isZero()
+                        ? granted + ": enough for " + ttl
+                        : granted + ": leases with " + ttl + " are valid for " + Durations.text(unsure) + " less");
     }
 
     static Finding tick(String store, long timeoutMillis, long tickMillis) {

@@ -116,8 +116,8 @@ class FailuresTest {
     void aSessionThatIsTooShortSaysByHowMuch() {
         assertThat(failures.refusal(LockName.of("n"), 1, 30_000_000_000L, 2_000_000_000L))
                 .hasMessageContaining("lock \"n\"")
-                .hasMessageContaining("ttl of PT30S")
-                .hasMessageContaining("session timeout of PT2S");
+                .hasMessageContaining("ttl of 30s")
+                .hasMessageContaining("session timeout of 2s");
         assertThat(new Failures(ZooKeeperUri.parse(StoreUri.parse("zk://h?tokenBase=77")))
                         .refusal(LockName.of("n"), TokenRange.LIMIT, 1, 1))
                 .hasMessageContaining("tokenBase 77");

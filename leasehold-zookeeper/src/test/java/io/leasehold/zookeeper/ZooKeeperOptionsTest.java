@@ -96,7 +96,7 @@ class ZooKeeperOptionsTest {
                 .connect()) {
             assertThatThrownBy(() -> client.named("short").acquire())
                     .isInstanceOf(UnsafeStoreException.class)
-                    .hasMessageContaining("longer than the session timeout of PT2S");
+                    .hasMessageContaining("longer than the session timeout of 2s");
         }
     }
 

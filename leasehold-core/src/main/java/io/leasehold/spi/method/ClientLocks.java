@@ -2,6 +2,7 @@ package io.leasehold.spi.method;
 
 import io.leasehold.Acquirable;
 import io.leasehold.DistributedLock;
+import io.leasehold.Durations;
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
@@ -57,15 +58,16 @@ public final class ClientLocks {
         Duration ttl = options.ttl().plus(options.lockDelay());
         if (ttl.compareTo(client.maxTtl()) > 0) {
             throw refusal.of(
-                    "has a ttl of " + ttl + ", and " + client.storeDescription() + " accepts at most "
-                            + client.maxTtl(),
+                    "has a ttl of " + Durations.text(ttl) + ", and " + client.storeDescription() + " accepts at most "
+                            + Durations.text(client.maxTtl()),
                     "Write a shorter ttl: a held lock renews itself");
         }
         Duration most = options.longestCheckable();
         if (commitGuard != null && commitGuard.compareTo(most) > 0) {
             throw refusal.of(
-                    "has a commitGuard of " + commitGuard + ", and a healthy lease with a ttl of " + options.ttl()
-                            + " is certain to have only " + most + " left",
+                    "has a commitGuard of " + Durations.text(commitGuard)
+                            + ", and a healthy lease with a ttl of " + Durations.text(options.ttl())
+                            + " is certain to have only " + Durations.text(most) + " left",
                     "Write a shorter commitGuard or a longer ttl");
         }
         this.commitGuard = commitGuard != null ? commitGuard : defaultGuard(options);

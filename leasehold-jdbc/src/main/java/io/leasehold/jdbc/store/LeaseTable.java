@@ -39,6 +39,7 @@ public final class LeaseTable {
     private boolean wroteRow;
     private boolean patient;
     private @Nullable Long rowMicros;
+    private Runnable beforeStatement = () -> {};
 
     /** Uses the table at the other end of the connection, where {@link SchemaCheck} found it. */
     public LeaseTable(Loan loan, Dialect dialect, Incarnation incarnation) {
@@ -55,6 +56,11 @@ public final class LeaseTable {
 
     Connection connection() {
         return connection;
+    }
+
+    /** Sets what runs before each statement and each commit: by then, the database has answered all earlier ones. */
+    void beforeEachStatement(Runnable step) {
+        beforeStatement = step;
     }
 
     Dialect dialect() {
@@ -110,6 +116,7 @@ public final class LeaseTable {
         if (dialect.transaction() instanceof Dialect.ByStatements statements) {
             prepared(statements.commit()).execute();
         } else {
+            beforeStatement.run();
             connection.commit();
             connection.setAutoCommit(true);
         }
@@ -431,6 +438,7 @@ public final class LeaseTable {
 
     /** The statement, cached for the next use. */
     PreparedStatement prepared(String sql) throws SQLException {
+        beforeStatement.run();
         PreparedStatement known = prepared.get(sql);
         if (known == null) {
             known = connection.prepareStatement(sql);

@@ -75,6 +75,8 @@ final class Task<R> {
     private volatile @Nullable LockStoreException withdrawn;
     /** Whether an earlier transaction of the task was committed, or may have been. */
     private volatile boolean mayHaveHappened;
+    /** The obstacle that the last unsuccessful transaction of the task met, as a clause for messages. */
+    private volatile @Nullable String hindrance;
     /** Used only by the worker's thread. */
     private int tries = 1;
 
@@ -162,6 +164,22 @@ final class Task<R> {
     /** The number of transactions begun for the task, the current one included. */
     int tries() {
         return tries;
+    }
+
+    /** Notes the obstacle that a transaction of the task met, as a clause for messages. */
+    void hinderedBy(String what) {
+        hindrance = what;
+    }
+
+    /** The obstacle that the last unsuccessful transaction of the task met, or null if there was none. */
+    @Nullable
+    String hindrance() {
+        return hindrance;
+    }
+
+    /** Whether no transaction of the task is in progress. */
+    boolean isQueued() {
+        return stage.get() == Stage.QUEUED;
     }
 
     /** Whether its transaction may wait briefly for rows that others have locked. */

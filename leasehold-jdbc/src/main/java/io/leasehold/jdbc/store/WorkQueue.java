@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,7 +54,7 @@ final class WorkQueue {
     private @Nullable CompletableFuture<Void> arrival;
 
     private boolean closed;
-    private volatile Supplier<@Nullable String> delayedBy = () -> null;
+    private volatile Function<Task<?>, @Nullable String> delayedBy = task -> null;
 
     WorkQueue(LockRuntime runtime, String store) {
         this.runtime = runtime;
@@ -63,10 +63,10 @@ final class WorkQueue {
     }
 
     /**
-     * Sets the source of the reason for a late worker, which a request names that is not answered in time; null means
-     * the usual reason.
+     * Sets the source of the reason for a late answer to a task, as far as the worker knows one; otherwise the task
+     * names what was in its way.
      */
-    void explainDelaysBy(Supplier<@Nullable String> words) {
+    void explainDelaysBy(Function<Task<?>, @Nullable String> words) {
         delayedBy = words;
     }
 
@@ -164,17 +164,26 @@ final class WorkQueue {
                 forget(task);
             }
         }
-        String within = " was not answered within " + limitNanos / 1_000_000 + " ms";
-        String why = delayedBy.get();
+        String within = task.what() + " at " + store + " was not answered within " + limitNanos / 1_000_000 + " ms";
+        String known = reason(task);
+        String why = known != null ? known : "the database is slow";
+        String whyUnknown = known != null ? known : "the database is slow to commit";
         task.timeIsUp(
-                new StoreUnavailableException(
-                        task.what() + " at " + store + within + " and was taken back: "
-                                + (why == null ? "the database was busy with other transactions" : why),
-                        null),
-                new StoreUnavailableException(
-                        task.what() + " at " + store + within + ": "
-                                + (why == null ? "the database is slow to commit" : why),
-                        null));
+                new StoreUnavailableException(within + " and was taken back: " + why, null),
+                new StoreUnavailableException(within + ": " + whyUnknown, null));
+    }
+
+    /** The reason why the task was not answered in time, if it is known. */
+    private @Nullable String reason(Task<?> task) {
+        String ofWorker = delayedBy.apply(task);
+        if (ofWorker != null) {
+            return ofWorker;
+        }
+        String hindrance = task.hindrance();
+        if (hindrance != null) {
+            return hindrance;
+        }
+        return task.isQueued() ? "the requests of this client before it took that long" : null;
     }
 
     private void forget(Task<?> task) {

@@ -27,8 +27,11 @@ final class Worker implements Runnable {
     /** The number of connections after which a store that keeps moving is given up. */
     private static final int MAX_RESTARTS = 5;
 
-    /** No statement waits for a row this long: the database is silent. */
+    /** Where a wait cannot be limited to less than a second, no statement waits for a row this long. */
     private static final long SILENCE_NANOS = 1_200_000_000L;
+
+    /** A statement that may wait for a row is silent after twice its wait. */
+    private static final int WAITS_OF_A_STATEMENT = 2;
 
     /** After this time, one single statement may again find the database silent. */
     private static final long QUICK_AGAIN_NANOS = 60_000_000_000L;
@@ -39,6 +42,8 @@ final class Worker implements Runnable {
     private static final long MAX_WAIT_NANOS = 250_000_000L;
 
     private static final int SHARE_FOR_WAITS = 4;
+
+    private static final String BUSY = "the database was busy with other transactions";
 
     /** The first pause of a task that stands aside, and the longest unless its transactions take longer. */
     private static final long MIN_PAUSE_NANOS = 500_000L;
@@ -90,22 +95,35 @@ final class Worker implements Runnable {
         this.reachableAgain = reachableAgain;
     }
 
-    /** The worker's current wait, which other threads read. */
-    private record Waiting(boolean connecting, long sinceNanos) {}
+    /** The worker's current wait, for a connection or for the answer to a statement, which other threads read. */
+    private record Waiting(Task<?> task, boolean connecting, long sinceNanos) {}
 
-    /** The reason for a delay of the queue, if other transactions are not the reason. */
+    /** The reason for the delay of a task, if the database or a pool has been silent; null if it may have another. */
     @Nullable
-    String delayedBy() {
+    String delayedBy(Task<?> task) {
         Waiting now = waiting;
         if (now == null || !connections.mayFallSilent()) {
             return null;
         }
-        long millis = (runtime.nanoTime() - now.sinceNanos()) / 1_000_000;
+        long nanos = runtime.nanoTime() - now.sinceNanos();
+        String millis = nanos / 1_000_000 + " ms";
         if (now.connecting()) {
             return "no connection to the database came within " + millis
-                    + " ms: it does not answer, or all connections of the pool are in use";
+                    + ": it does not answer, or all connections of the pool are in use";
         }
-        return millis * 1_000_000 > SILENCE_NANOS ? "the database has not answered for " + millis + " ms" : null;
+        boolean mayWaitForRow = now.task() != task || task.hindrance() != null;
+        long usualNanos = mayWaitForRow ? longestWaitNanos() : briefWaitNanos();
+        return nanos > usualNanos ? "the database has not answered for " + millis : null;
+    }
+
+    /** No statement waits for a locked row this long, so a longer one meets a silent database. */
+    private long longestWaitNanos() {
+        return dialect.waitsBriefly() ? briefWaitNanos() * WAITS_OF_A_STATEMENT : SILENCE_NANOS;
+    }
+
+    /** The maximum wait for a row: a renewal that arrives meanwhile must not miss its time limit. */
+    private long briefWaitNanos() {
+        return Math.min(MAX_WAIT_NANOS, queue.shortestLimitNanos() / SHARE_FOR_WAITS);
     }
 
     /** Completes when the queue and all connections are closed. */
@@ -252,10 +270,11 @@ final class Worker implements Runnable {
             LeaseTable table = null;
             boolean mayBeOutdated = connections.isOpen();
             try {
-                waiting = new Waiting(true, runtime.nanoTime());
+                waiting = new Waiting(task, true, runtime.nanoTime());
                 // A task that only reads may read much, so its first reply may take longer.
                 table = connections.take(task.writes() ? queue.shortestLimitNanos() : Long.MAX_VALUE);
-                waiting = new Waiting(false, runtime.nanoTime());
+                table.beforeEachStatement(() -> waiting = new Waiting(task, false, runtime.nanoTime()));
+                waiting = new Waiting(task, false, runtime.nanoTime());
                 return task.writes() ? write(table) : read(table);
             } catch (SQLException e) {
                 return failed(table, e, mayBeOutdated);
@@ -276,6 +295,7 @@ final class Worker implements Runnable {
             } finally {
                 waiting = null;
                 if (table != null) {
+                    table.beforeEachStatement(() -> {});
                     connections.putBack(table, !fit);
                 }
             }
@@ -331,6 +351,8 @@ final class Worker implements Runnable {
             table.commit();
             quickWasSilent &= !table.wroteRow();
             if (result == null) {
+                // A renewal has met rows that another transaction has locked.
+                task.hinderedBy(BUSY);
                 fit = true;
                 return Try.AGAIN;
             }
@@ -341,11 +363,8 @@ final class Worker implements Runnable {
             return !quickWasSilent || runtime.nanoTime() - quickSilentSinceNanos >= QUICK_AGAIN_NANOS;
         }
 
-        /** The maximum wait for a row: a renewal that arrives meanwhile must not miss its time limit. */
         private long waitNanos() {
-            return task.isPatient() && dialect.waitsBriefly()
-                    ? Math.min(MAX_WAIT_NANOS, queue.shortestLimitNanos() / SHARE_FOR_WAITS)
-                    : 0;
+            return task.isPatient() && dialect.waitsBriefly() ? briefWaitNanos() : 0;
         }
 
         private Try writeQuickly(LeaseTable table) throws SQLException {
@@ -393,6 +412,7 @@ final class Worker implements Runnable {
             SqlTrouble trouble = table == null && told == SqlTrouble.OTHER ? SqlTrouble.UNREACHABLE : told;
             if (isInTheWay(trouble, e)) {
                 fit = table != null && (!begun || rolledBack(table));
+                task.hinderedBy(trouble == SqlTrouble.INTERRUPTED ? "the database cancelled its last statement" : BUSY);
                 if (task.rank() != Task.Rank.HOUSEKEEPING) {
                     return Try.AGAIN;
                 }

@@ -69,31 +69,48 @@ class WorkQueueEdgesTest {
         assertThat(errors.get(1)).startsWith("NO_EFFECT: release at here: 100000 requests of this client");
     }
 
+    private Task<FailureKind> submitted(long limitNanos) {
+        Task<FailureKind> task = request();
+        queue.submit(task, limitNanos);
+        return task;
+    }
+
+    private Task<FailureKind> committing(long limitNanos) {
+        Task<FailureKind> task = submitted(limitNanos);
+        while (take() != task) {
+            // Those before it.
+        }
+        assertThat(task.start() && task.passPointOfNoReturn()).isTrue();
+        return task;
+    }
+
     @Test
     void whatIsNotAnsweredInTimeSaysWhatDelayedIt() {
-        queue.submit(request(), LIMIT);
-        Task<FailureKind> committing = request();
-        queue.submit(committing, LIMIT);
-        take();
-        assertThat(take()).isSameAs(committing);
-        assertThat(committing.start() && committing.passPointOfNoReturn()).isTrue();
+        submitted(LIMIT);
+        assertThat(take().start()).isTrue();
+        committing(LIMIT);
+        submitted(LIMIT);
+        submitted(LIMIT).hinderedBy("others were in the way");
+        committing(LIMIT).hinderedBy("others were in the way");
         runtime.runFor(Duration.ofMillis(101));
-        queue.explainDelaysBy(() -> "it is away");
-        queue.submit(request(), 2 * LIMIT);
         Task<FailureKind> silent = request();
+        queue.explainDelaysBy(task -> task == silent ? "it is away" : "another is away");
         queue.submit(silent, 2 * LIMIT);
-        take();
-        take();
-        assertThat(silent.start() && silent.passPointOfNoReturn()).isTrue();
+        silent.hinderedBy("others were in the way");
+        committing(2 * LIMIT);
         runtime.runFor(Duration.ofMillis(201));
         String within = "release at here was not answered within ";
+        String takenBack = " and was taken back: ";
         assertThat(errors)
                 .containsExactly(
-                        "NO_EFFECT: " + within
-                                + "100 ms and was taken back: the database was busy with other transactions",
+                        "NO_EFFECT: " + within + "100 ms" + takenBack + "the database is slow",
                         "UNKNOWN: " + within + "100 ms: the database is slow to commit",
-                        "NO_EFFECT: " + within + "200 ms and was taken back: it is away",
-                        "UNKNOWN: " + within + "200 ms: it is away");
+                        "NO_EFFECT: " + within + "100 ms" + takenBack
+                                + "the requests of this client before it took that long",
+                        "NO_EFFECT: " + within + "100 ms" + takenBack + "others were in the way",
+                        "UNKNOWN: " + within + "100 ms: others were in the way",
+                        "NO_EFFECT: " + within + "200 ms" + takenBack + "it is away",
+                        "UNKNOWN: " + within + "200 ms: another is away");
     }
 
     @Test

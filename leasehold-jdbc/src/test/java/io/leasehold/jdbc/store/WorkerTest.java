@@ -7,6 +7,7 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.H2Dialect;
+import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
@@ -62,6 +63,7 @@ class WorkerTest {
     private boolean loginMayChange;
     private long openingTakesNanos;
     private long workTakesNanos;
+    private long checkTakesNanos;
     private @Nullable Worker worker;
 
     private Worker start(Dialect dialect, KeptConnection.Patience patience) throws SQLException {
@@ -74,6 +76,7 @@ class WorkerTest {
 
                     @Override
                     public boolean leadsToStore() {
+                        pause(checkTakesNanos);
                         return leads;
                     }
 
@@ -485,41 +488,169 @@ class WorkerTest {
     @Test
     void whoAsksWhatDelaysThemIsToldOfASilentDatabaseAndOfAFullPool() throws SQLException {
         Worker made = start();
-        assertThat(made.delayedBy()).isNull();
+        Task<String> task = writing();
+        Task<String> next = writing();
+        assertThat(made.delayedBy(task)).isNull();
         workTakesNanos = 2_000_000_000L;
-        CompletableFuture<String> slow = queue.submit(writing(), LIMIT);
+        CompletableFuture<String> slow = queue.submit(task, LIMIT);
         goOn(1_200);
-        assertThat(made.delayedBy()).as("it may wait for a row").isNull();
+        assertThat(made.delayedBy(task)).isEqualTo("the database has not answered for 1200 ms");
+        assertThat(made.delayedBy(next))
+                .as("the one before it may wait for a row")
+                .isNull();
         goOn(1);
-        assertThat(made.delayedBy()).isEqualTo("the database has not answered for 1201 ms");
+        assertThat(made.delayedBy(next)).isEqualTo("the database has not answered for 1201 ms");
         goOn(1_000);
         assertThat(slow).isCompleted();
-        assertThat(made.delayedBy()).isNull();
+        assertThat(made.delayedBy(task)).isNull();
         workTakesNanos = 0;
         works.add(broken);
         openingTakesNanos = 500_000_000L;
-        CompletableFuture<String> late = queue.submit(writing(), LIMIT);
+        CompletableFuture<String> late = queue.submit(next, LIMIT);
         goOn(300);
-        assertThat(made.delayedBy()).startsWith("no connection to the database came within 300 ms");
+        assertThat(made.delayedBy(next)).startsWith("no connection to the database came within 300 ms");
         goOn(300);
         assertThat(late).isCompletedWithValue("done by try 1");
-        assertThat(made.delayedBy()).isNull();
+        assertThat(made.delayedBy(next)).isNull();
+    }
+
+    private Task<String> saying() {
+        return Task.writing("a task", this::work, (kind, error) -> kind + " " + error.getMessage());
+    }
+
+    /** A frozen server, or one behind a cut network. */
+    @Test
+    void aSilentDatabaseIsNotReportedAsBusyOrSlow() throws SQLException {
+        queue.explainDelaysBy(start()::delayedBy);
+        long second = Duration.ofSeconds(1).toNanos();
+        checkTakesNanos = 2 * second;
+        CompletableFuture<String> begun = queue.submit(saying(), second);
+        CompletableFuture<String> behind = queue.submit(saying(), second);
+        goOn(1_001);
+        String late = "a task at here was not answered within 1000 ms";
+        assertThat(begun)
+                .isCompletedWithValue(
+                        "NO_EFFECT " + late + " and was taken back: the database has not answered for 1000 ms");
+        assertThat(behind)
+                .isCompletedWithValue("NO_EFFECT " + late
+                        + " and was taken back: the requests of this client before it took that long");
+        goOn(2_000);
+        checkTakesNanos = 0;
+        workTakesNanos = 2 * second;
+        CompletableFuture<String> working = queue.submit(saying(), second);
+        goOn(1_001);
+        assertThat(working).isCompletedWithValue("UNKNOWN " + late + ": the database has not answered for 1000 ms");
+        goOn(2_000);
+    }
+
+    @Test
+    void aDatabaseThatWasBusyWithOthersIsReportedAsBusy() throws SQLException {
+        queue.explainDelaysBy(start()::delayedBy);
+        standsAside(1_000);
+        workTakesNanos = 10_000_000L;
+        CompletableFuture<String> hindered =
+                queue.submit(saying(), Duration.ofSeconds(1).toNanos());
+        goOn(1_001);
+        assertThat(hindered.join()).endsWith(": the database was busy with other transactions");
+        plan(works);
+        goOn(1_000);
+        CompletableFuture<String> renewal = queue.submit(
+                Task.renewing("a task", (table, tries) -> null, (kind, error) -> kind + " " + error.getMessage()),
+                Duration.ofSeconds(1).toNanos());
+        goOn(1_001);
+        assertThat(renewal.join())
+                .as("rows of its batch are locked")
+                .endsWith(": the database was busy with other transactions");
+    }
+
+    @Test
+    void whereWaitsAreBriefALongerOneIsSilenceAlsoAfterOthersWereInTheWay() throws SQLException {
+        Worker made = start(withBriefWaits(), PATIENCE);
+        standsAside(1);
+        workTakesNanos = 1_000_000_000L;
+        Task<String> hindered = writing();
+        queue.submit(hindered, LIMIT);
+        goOn(1_500);
+        assertThat(hindered.hindrance()).isEqualTo("the database was busy with other transactions");
+        assertThat(made.delayedBy(hindered)).as("it may wait for a row").isNull();
+        goOn(1);
+        assertThat(made.delayedBy(hindered)).isEqualTo("the database has not answered for 501 ms");
+        goOn(1_000);
+        queue.submit(Task.renewing("a renewal", this::work, WorkerTest::failed), 800_000_000L);
+        goOn(400);
+        assertThat(made.delayedBy(hindered)).as("half of the shortest limit").isNull();
+        goOn(1);
+        assertThat(made.delayedBy(hindered)).isEqualTo("the database has not answered for 401 ms");
+        goOn(1_000);
+    }
+
+    /** A batch of many renewals has a statement for each. */
+    @Test
+    void aLongTransactionWhoseStatementsAreAnsweredIsNotSilence() throws SQLException {
+        Worker made = start();
+        Task<String> many = Task.writing(
+                "a task",
+                (table, tries) -> {
+                    for (int i = 0; i < 20; i++) {
+                        table.with("SELECT 1").executeQuery().close();
+                        pause(200_000_000L);
+                    }
+                    return "done";
+                },
+                WorkerTest::failed);
+        Task<String> behind = writing();
+        queue.submit(many, LIMIT);
+        goOn(3_100);
+        assertThat(made.delayedBy(many)).isNull();
+        assertThat(made.delayedBy(behind)).isNull();
+        goOn(1_000);
+        assertThat(many.future()).isCompletedWithValue("done");
+    }
+
+    @Test
+    void aStatementThatTheDatabaseCancelsIsReportedAsThat() throws SQLException {
+        Dialect h2 = H2Dialect.dialect();
+        start(
+                new Dialect(
+                        h2.database(),
+                        h2.driver(),
+                        h2.clock(),
+                        h2.transaction(),
+                        h2.leases(),
+                        h2.store(),
+                        h2.clients(),
+                        h2.waking(),
+                        null,
+                        h2.tuning(),
+                        h2.connecting(),
+                        e -> SqlTrouble.INTERRUPTED,
+                        h2.scope()),
+                PATIENCE);
+        standsAside(1);
+        Task<String> cancelled = writing();
+        assertThat(outcome(cancelled)).isEqualTo("done by try 2");
+        assertThat(cancelled.hindrance()).isEqualTo("the database cancelled its last statement");
     }
 
     @Test
     void aFileIsNeverSilent() throws SQLException {
         Worker made = start(H2Dialect.dialect(), KeptConnection.Patience.ENDLESS);
         workTakesNanos = 2_000_000_000L;
-        queue.submit(writing());
+        Task<String> task = writing();
+        queue.submit(task);
         goOn(1_500);
-        assertThat(made.delayedBy()).isNull();
+        assertThat(made.delayedBy(task)).isNull();
         goOn(1_000);
     }
 
-    @Test
-    void aTransactionWaitsForARowForAQuarterOfTheShortestLimitAtMost() throws SQLException {
+    /** A dialect whose transactions can wait for less than a second. */
+    private Dialect withBriefWaits() throws SQLException {
+        try (Connection connection = DriverManager.getConnection(url);
+                var statement = connection.createStatement()) {
+            statement.execute("CREATE TABLE limits (id INT AUTO_INCREMENT, waits VARCHAR)");
+        }
         Dialect h2 = H2Dialect.dialect();
-        Dialect brief = new Dialect(
+        return new Dialect(
                 h2.database(),
                 h2.driver(),
                 h2.clock(),
@@ -533,9 +664,13 @@ class WorkerTest {
                 h2.connecting(),
                 h2.troubles(),
                 h2.scope());
+    }
+
+    @Test
+    void aTransactionWaitsForARowForAQuarterOfTheShortestLimitAtMost() throws SQLException {
+        Dialect brief = withBriefWaits();
         try (Connection connection = DriverManager.getConnection(url);
                 var statement = connection.createStatement()) {
-            statement.execute("CREATE TABLE limits (id INT AUTO_INCREMENT, waits VARCHAR)");
             start(brief, PATIENCE);
             standsAside(1);
             works.addFirst(none);

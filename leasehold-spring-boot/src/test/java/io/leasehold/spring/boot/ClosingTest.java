@@ -141,9 +141,9 @@ class ClosingTest {
     /** Each setting alone, so that none hides another. */
     @ParameterizedTest
     @CsvSource({
-        "ttl=10s,ttl=PT10S",
-        "max-hold=1h,maxHold=PT1H",
-        "node-timeout=80ms,nodeTimeout=PT0.08S",
+        "ttl=10s,ttl=10s",
+        "max-hold=1h,maxHold=1h",
+        "node-timeout=80ms,nodeTimeout=80ms",
         "fairness=strict-fifo,fairness=STRICT_FIFO"
     })
     void eachDefaultArrivesAlone(String property, String option) {

@@ -116,7 +116,7 @@ class LeaseholdAutoConfigurationTest {
                 .run(context -> {
                     LockClient client = context.getBean(LockClient.class);
                     assertThat(client.named("x").options().toString())
-                            .contains("ttl=PT10S", "maxHold=PT1H", "nodeTimeout=PT0.08S", "fairness=STRICT_FIFO");
+                            .contains("ttl=10s", "maxHold=1h", "nodeTimeout=80ms", "fairness=STRICT_FIFO");
                     assertThat(client.holderId()).contains("billing");
                     LeaseholdSettings settings = context.getBean(LeaseholdSettings.class);
                     assertThat(settings.outerTransaction()).isEqualTo(OuterTransaction.FAIL);

@@ -148,12 +148,12 @@ class OwnClientsTest {
                                     .named("x")
                                     .options()
                                     .toString())
-                            .contains("ttl=PT2M", "maxHold=PT1H");
+                            .contains("ttl=2m", "maxHold=1h");
                     assertThat(context.getBean("audit", LockClient.class)
                                     .named("x")
                                     .options()
                                     .toString())
-                            .contains("ttl=PT30S", "nodeTimeout=PT0.08S", "fairness=STRICT_FIFO");
+                            .contains("ttl=30s", "nodeTimeout=80ms", "fairness=STRICT_FIFO");
                 });
     }
 
