@@ -383,7 +383,7 @@ public final class LazyStore implements LockStore {
     }
 
     private final class Unopened implements StoreAdmin, StoreOperations {
-        /** Says that records may be kept. The engine asks the opened store again before each announcement. */
+        /** Returns true: records may be kept. The engine asks the opened store again before each announcement. */
         @Override
         public boolean keepsClientRecords() {
             return true;
