@@ -3,9 +3,12 @@ package io.leasehold.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -54,6 +57,7 @@ class DatabaseStoresTest {
     @Test
     void aDriverThatIsMissingIsNamedWithThePlaceForIt() {
         StartedCli.Setup cli = new StartedCli.Setup(directory)
+                .of(withoutTheDriverOfOtherTests())
                 .with("LEASEHOLD_STORE", "jdbc:mariadb://127.0.0.1:1/app?user=joe&password=pssst");
         StartedCli ls = cli.run("ls");
         assertThat(ls.exitCode()).isEqualTo(ExitCode.STORE_UNAVAILABLE.code());
@@ -65,5 +69,11 @@ class DatabaseStoresTest {
                                 "org.mariadb.jdbc:mariadb-java-client",
                                 "LEASEHOLD_CLASSPATH")
                         .doesNotContain("pssst"));
+    }
+
+    private static String withoutTheDriverOfOtherTests() {
+        return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator, -1))
+                .filter(entry -> !entry.contains("mariadb-java-client"))
+                .collect(Collectors.joining(File.pathSeparator));
     }
 }

@@ -99,6 +99,7 @@ class RedisRollingUpgradeTest extends RollingUpgrade {
     void redis() {
         try (RedisServer server = RedisServer.start()) {
             shareLocksWithoutAQueue(server.uri());
+            newKindsOfHoldsExcludeThePrevious(server.uri());
         }
     }
 

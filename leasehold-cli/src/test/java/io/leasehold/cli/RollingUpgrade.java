@@ -15,7 +15,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests of clients of the previous and the current wire version on the same store, as during an upgrade machine by
- * machine: they exclude each other, wait for each other, and their tokens grow.
+ * machine: they exclude each other, wait for each other, and their tokens grow. Kinds of holds that only the current
+ * version knows exclude the previous one.
  */
 abstract class RollingUpgrade {
 
@@ -28,6 +29,42 @@ abstract class RollingUpgrade {
         oneHoldsTheOtherWaits(store, "old-first", previous(store), today(store));
         oneHoldsTheOtherWaits(store, "new-first", today(store), previous(store));
         turnsOfBothAreOneAtATime(store);
+    }
+
+    /** A reader, and the ticket of an exported lease: the previous version knows neither. */
+    void newKindsOfHoldsExcludeThePrevious(String store) {
+        Path token = directory.resolve("reader.token");
+        Path end = directory.resolve("reader.end");
+        try (StartedCli reader = today(store).start("run", "--read", "read", "--", "sh", "-c", holdUntil(token, end))) {
+            Await.until(
+                    () -> "the reader; " + reader.err(),
+                    () -> !StartedCli.read(token).isEmpty());
+            isBusyForThePrevious(store, "read");
+            StartedCli.shell("touch '" + end + "'");
+            assertThat(reader.exitCode()).as(reader::err).isZero();
+        }
+        isHeldAfterwardsByThePrevious(store, "read", StartedCli.read(token));
+
+        String ticket = directory.resolve("ticket").toString();
+        StartedCli exported = today(store).run("run", "--export", ticket, "travels", "--", "true");
+        assertThat(exported.exitCode()).as(exported::err).isZero();
+        isBusyForThePrevious(store, "travels");
+        StartedCli resumed = today(store)
+                .run("run", "--resume", ticket, "travels", "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN");
+        assertThat(resumed.exitCode()).as(resumed::err).isZero();
+        isHeldAfterwardsByThePrevious(store, "travels", resumed.out());
+    }
+
+    private void isBusyForThePrevious(String store, String lock) {
+        StartedCli refused = previous(store).run("run", "--no-wait", lock, "--", "true");
+        assertThat(refused.exitCode()).as(refused::err).isEqualTo(ExitCode.BUSY.code());
+    }
+
+    private void isHeldAfterwardsByThePrevious(String store, String lock, String token) {
+        StartedCli holder =
+                previous(store).run("run", "--wait=2m", lock, "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN");
+        assertThat(holder.exitCode()).as(holder::err).isZero();
+        assertThat(Long.parseLong(holder.out().strip())).isGreaterThan(Long.parseLong(token.strip()));
     }
 
     StartedCli.Setup today(String store) {

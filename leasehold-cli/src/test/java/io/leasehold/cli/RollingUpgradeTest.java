@@ -8,7 +8,7 @@ import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** {@link RollingUpgrade} over a file, a database, ZooKeeper and etcd. */
+/** {@link RollingUpgrade} over a file, databases, ZooKeeper and etcd. */
 @Tag("full")
 class RollingUpgradeTest extends RollingUpgrade {
 
@@ -27,6 +27,14 @@ class RollingUpgradeTest extends RollingUpgrade {
     void postgres() throws Exception {
         try (EmbeddedPostgres server = TestServers.postgres(directory)) {
             shareLocks(server.getJdbcUrl("postgres", "postgres"));
+            newKindsOfHoldsExcludeThePrevious(server.getJdbcUrl("postgres", "postgres"));
+        }
+    }
+
+    @Test
+    void mariaDb() throws Exception {
+        try (MariaDb server = MariaDb.start(directory)) {
+            shareLocks(server.url());
         }
     }
 

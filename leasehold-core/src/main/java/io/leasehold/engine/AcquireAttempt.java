@@ -385,6 +385,9 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             undo(grant.owner(), acquired.ballot());
             throw e;
         }
+        if (part.quiet()) {
+            held.currentLease().quiet();
+        }
         return held.begin(sentMark, asked);
     }
 

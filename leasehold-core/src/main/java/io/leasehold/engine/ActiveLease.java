@@ -128,6 +128,25 @@ class ActiveLease implements LeakWatch.Watched {
         news().permits = permits;
     }
 
+    /** Keeps the listeners from this lease until {@link #joined}: it may be returned before any caller has it. */
+    synchronized void quiet() {
+        news().part = new JoinedEnd.Part();
+    }
+
+    private synchronized JoinedEnd.@Nullable Part part() {
+        return news == null ? null : news.part;
+    }
+
+    /** Records that the quiet lease is one of several that are one hold, of which the listeners know from now on. */
+    void joined(JoinedEnd hold) {
+        Objects.requireNonNull(part(), "a lease of its own").joined(hold);
+    }
+
+    /** Tells the listeners of the end, unless another lease of the same hold does. */
+    private void tellListeners(boolean isClean, Consumer<LockListener> end) {
+        JoinedEnd.Part.ended(part(), isClean, () -> owner.context().events().tell(end));
+    }
+
     Holder asHolder(long remainingNanos) {
         return new Holder(owner.context().holderId(), Duration.ofNanos(remainingNanos), OptionalLong.of(token));
     }
@@ -304,7 +323,7 @@ class ActiveLease implements LeakWatch.Watched {
             return;
         }
         FlightEvents.lost(name(), token, why, heldFor(), store());
-        owner.context().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor(), said)));
+        tellListeners(false, l -> l.lost(new LockListener.Lost(name(), token, why, heldFor(), said)));
     }
 
     /** Whether the handle was dropped while the lease was held; a lease that has ended may be dropped. */
@@ -490,9 +509,9 @@ class ActiveLease implements LeakWatch.Watched {
 
     void released(ReleaseOutcome outcome, List<NodeVote> said) {
         if (released().complete(outcome) && tellEnd(new HoldEnd.Released(outcome, said), outcome.name())) {
-            owner.context()
-                    .events()
-                    .tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor(), said)));
+            tellListeners(
+                    outcome == ReleaseOutcome.RELEASED,
+                    l -> l.released(new LockListener.Released(name(), token, outcome, heldFor(), said)));
         }
     }
 

@@ -144,7 +144,7 @@ final class Attempts {
      */
     PendingAttempt<MultiPermit> enterPermits(LockName name, int number, WaitSettings settings, long maxWaitNanos) {
         if (requirePermits(name, settings).takesSeveral()) {
-            AttemptPart all = new AttemptPart(null, () -> {}, false, number);
+            AttemptPart all = new AttemptPart(null, () -> {}, false, number, false);
             return formed(
                     name,
                     settings,
@@ -169,7 +169,7 @@ final class Attempts {
      */
     private AcquireAttempt enterPart(
             LockName name, WaitSettings settings, long maxWaitNanos, boolean repeated, @Nullable Throwable asked) {
-        AttemptPart part = new AttemptPart(outcome -> {}, () -> {}, repeated, 1);
+        AttemptPart part = new AttemptPart(outcome -> {}, () -> {}, repeated, 1, true);
         return begun(
                 () -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked, part), queues::enter);
     }

@@ -36,7 +36,7 @@ final class ClientAnnouncer {
         this.holds = holds;
         this.holderId = holderId;
         this.since = Instant.ofEpochMilli(runtime.wallMillis());
-        // A store that keeps no records receives none.
+        // A store that keeps no records receives none. One that is not open yet does not know: it is asked again.
         telling.set(!store.operations().keepsClientRecords());
     }
 
@@ -60,6 +60,10 @@ final class ClientAnnouncer {
     private void tell() {
         List<HoldTable.Held> held;
         try {
+            if (!store.operations().keepsClientRecords()) {
+                // It was not open when the client was created. Later holds do not start the announcements again.
+                return;
+            }
             held = holds.all();
         } catch (RuntimeException | Error e) {
             again(EVERY_NANOS);

@@ -393,7 +393,7 @@ public final class LazyStore implements LockStore {
     }
 
     private final class Unopened implements StoreAdmin, StoreOperations {
-        /** The engine asks only once whether records are kept. A store that keeps none accepts them nevertheless. */
+        /** Returns true: records may be kept. The engine asks the opened store again before each announcement. */
         @Override
         public boolean keepsClientRecords() {
             return true;

@@ -34,6 +34,9 @@ final class LeaseNews {
     /** Whether the lock is to be released for a waiter at the store, and not passed on within the process. */
     boolean forOthers;
 
+    /** The part of the lease in a hold of several. */
+    JoinedEnd.@Nullable Part part;
+
     @Nullable
     HoldEnd end;
     /** Created by the first caller that requests it. */

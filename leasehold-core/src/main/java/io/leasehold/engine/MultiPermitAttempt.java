@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One caller's attempt on several permits of a name: performs the steps of its {@link PermitRounds}. One {@link
- * AcquireAttempt} follows the other; the listeners are notified of one attempt.
+ * AcquireAttempt} follows the other; the listeners are notified of one attempt, and of one end.
  *
  * <p>{@code this} guards the rounds and the fields that change; inside it, only the timer is armed. Each answer, and
  * each end of a pause, leads to one step, so at most one step is in progress.
@@ -192,7 +192,11 @@ final class MultiPermitAttempt extends PendingAttempt<MultiPermit> {
         List<PermitHandle> all = parts.all();
         // Otherwise, the caller has withdrawn.
         if (all.size() == number) {
-            deliver(AttemptOutcome.ACQUIRED, () -> result.complete(new Attempt.Acquired<>(MultiPermitHandle.of(all))));
+            deliver(AttemptOutcome.ACQUIRED, () -> {
+                JoinedEnd end = new JoinedEnd(number);
+                all.forEach(part -> part.lease.state().joined(end));
+                result.complete(new Attempt.Acquired<>(MultiPermitHandle.of(all)));
+            });
         }
     }
 

@@ -39,7 +39,7 @@ final class SharedRead {
     SharedRead(ReadAttempt first, SharedReads reads, EngineContext context, LocalQueues queues) {
         this.reads = reads;
         long patienceNanos = first.asksOnce() ? 0 : Long.MAX_VALUE;
-        AttemptPart shared = new AttemptPart(this::ending, this::answered, false, 1);
+        AttemptPart shared = new AttemptPart(this::ending, this::answered, false, 1, false);
         this.attempt = new AcquireAttempt(first.name(), first.settings, patienceNanos, context, queues, null, shared);
     }
 

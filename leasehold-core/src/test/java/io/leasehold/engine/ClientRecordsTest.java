@@ -168,6 +168,17 @@ final class ClientRecordsTest {
         assertThat(toldAfter(Duration.ofMinutes(1))).isZero();
     }
 
+    /** A store that is opened in the background does not know at first whether it keeps records. */
+    @Test
+    void aStoreThatKeepsNoRecordsOnceItIsOpenIsToldNothing() {
+        LockClient client = client();
+        keepsRecords = false;
+        held(client, "a");
+        assertThat(toldAfter(Duration.ofMinutes(1))).isZero();
+        held(client, "b");
+        assertThat(toldAfter(Duration.ofMinutes(1))).isZero();
+    }
+
     @Test
     void theRecordSaysWhoHoldsWhatSinceWhen() {
         Instant began = Instant.ofEpochMilli(runtime.wallMillis());

@@ -204,9 +204,7 @@ final class LazyStoreTest {
     @Test
     void beforeItIsOpenedOperatorsAreToldTheSame() {
         ClientRecord record = new ClientRecord("host/1/me", "host", 1, "me", Instant.EPOCH, List.of());
-        assertThat(lazy.operations().keepsClientRecords())
-                .as("asked once, and it may")
-                .isTrue();
+        assertThat(lazy.operations().keepsClientRecords()).as("it may").isTrue();
         for (CompletableFuture<?> one : List.of(
                 lazy.operations().announce(record, SECOND),
                 lazy.operations().client("host/1/me"),

@@ -3,6 +3,7 @@ package io.leasehold.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.leasehold.Acquirable;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
@@ -11,7 +12,11 @@ import io.leasehold.LockListener.AttemptEnded;
 import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.MultiPermit;
 import io.leasehold.fencing.FencingGuard;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.node.SingleNodeStore;
+import io.leasehold.spi.toolkit.PermitsByLocks;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
@@ -128,6 +133,29 @@ class LockMetricsTest {
             assertThat(both).isNotNull();
         }
         assertThat(gauge(registry, "distributed.lock.held", "a:{id}")).isZero();
+    }
+
+    /** As at Redlock, ZooKeeper and etcd. The returned permits of a busy attempt were never held. */
+    @Test
+    void severalPermitsThatAreALockForEachSlotAreOneHold() throws Exception {
+        MeterRegistry registry = new SimpleMeterRegistry();
+        LockName pool = LockName.of("pool:{id}", 1);
+        try (LockClient locks = Leasehold.builder()
+                .store(runtime -> new PermitsByLocks(new SingleNodeStore(new InMemoryNode(runtime), runtime), runtime))
+                .listener(LockMetrics.of(registry))
+                .connect()) {
+            Acquirable<MultiPermit> three = locks.permits(pool, 4).several(3);
+            try (MultiPermit held = three.acquire()) {
+                assertThat(held.slots()).hasSize(3);
+                assertThat(gauge(registry, "distributed.lock.held", "pool:{id}"))
+                        .isEqualTo(1);
+                assertThat(three.tryAcquire(Duration.ZERO)).isNull();
+                assertThat(gauge(registry, "distributed.lock.held", "pool:{id}"))
+                        .isEqualTo(1);
+            }
+            assertThat(gauge(registry, "distributed.lock.held", "pool:{id}")).isZero();
+            assertThat(registry.get("distributed.lock.hold").timer().count()).isEqualTo(1);
+        }
     }
 
     @Test

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The sessions of one store. Locks use one session for each session timeout, because the ensemble keeps the locks of a
  * dead process for that long. Lists use a separate session, which is opened when locks are first listed. An ended
- * session is replaced when it is next needed.
+ * session is replaced when it is next needed. Of more than {@value #USUAL_NUMBER} sessions, those that are idle are
+ * closed.
  *
  * <p>Safe for use by any thread; mutable state is guarded by {@code this}.
  */
@@ -25,8 +26,8 @@ final class Sessions {
     private static final int CLOSE_MILLIS = 2_000;
 
     private static final long CLOSE_NANOS = (CLOSE_MILLIS + 500) * 1_000_000L;
-    /** Longer than a request: a session that was handed out before that is in no request that has not noted its place. */
-    private static final long IDLE_NANOS = Duration.ofSeconds(5).toNanos();
+    /** As long as the longest request of an operator. One on a lock may be longer, and says so. */
+    private static final long IDLE_NANOS = Duration.ofSeconds(10).toNanos();
     /** The ttl from which the timeout of the session for lists follows: the default ttl of locks. */
     private static final long LISTS_TTL_NANOS = Duration.ofSeconds(30).toNanos();
 
@@ -37,10 +38,20 @@ final class Sessions {
     private final SessionCalls.Opener opener;
     private final Map<Integer, Kept> byTimeout = new HashMap<>();
     private @Nullable Session forLists;
+    private boolean sweeping;
     private boolean closed;
 
-    /** A session, and when it was last handed to a request. */
-    private record Kept(Session session, long handedAtNanos) {}
+    /** A session, and the time until which a request to which it was handed may not have noted its place in it. */
+    private record Kept(Session session, long handedUntilAtNanos) {
+
+        boolean isHandedAt(long nowNanos) {
+            return nowNanos - handedUntilAtNanos < 0;
+        }
+
+        Kept handedUntil(long atNanos) {
+            return atNanos - handedUntilAtNanos > 0 ? new Kept(session, atNanos) : this;
+        }
+    }
 
     Sessions(
             ZooKeeperUri uri,
@@ -55,8 +66,17 @@ final class Sessions {
         this.inUse = inUse;
     }
 
-    /** A connected session in which a lease with this ttl can live. */
+    /** A connected session for a request of an operator. */
     CompletableFuture<Session> forTtl(long ttlNanos) {
+        return forTtl(ttlNanos, IDLE_NANOS);
+    }
+
+    /**
+     * A connected session in which a lease with this ttl can live.
+     *
+     * @param limitNanos the time limit of the request that uses the session
+     */
+    CompletableFuture<Session> forTtl(long ttlNanos, long limitNanos) {
         int millis = millisFor(ttlNanos);
         List<Session> idle = List.of();
         Session session;
@@ -64,18 +84,44 @@ final class Sessions {
             if (closed) {
                 return closed();
             }
+            long handedUntilAtNanos = runtime.nanoTime() + Math.max(IDLE_NANOS, limitNanos);
             Kept kept = byTimeout.get(millis);
             if (kept != null && !kept.session.isEnded()) {
                 session = kept.session;
+                byTimeout.put(millis, kept.handedUntil(handedUntilAtNanos));
             } else {
                 // First, since it may fail: then the idle one stays in use.
                 session = Session.open(uri, runtime, millis, opener, listener);
+                byTimeout.put(millis, new Kept(session, handedUntilAtNanos));
                 idle = takeIdle();
             }
-            byTimeout.put(millis, new Kept(session, runtime.nanoTime()));
+            sweepLater();
         }
         idle.forEach(one -> one.close(CLOSE_MILLIS));
         return session.connected();
+    }
+
+    /** Arms the next sweep, if there are more sessions than usual; called under the guard. */
+    private void sweepLater() {
+        if (!sweeping && byTimeout.size() > USUAL_NUMBER) {
+            runtime.schedule(IDLE_NANOS, this::sweep);
+            sweeping = true;
+        }
+    }
+
+    private void sweep() {
+        List<Session> idle;
+        synchronized (this) {
+            sweeping = false;
+            idle = takeIdle();
+            sweepLater();
+        }
+        idle.forEach(Sessions::closing);
+    }
+
+    /** Begins to close a session; a failure does not concern the others. */
+    private static CompletableFuture<Boolean> closing(Session session) {
+        return TimeLimit.start(() -> session.close(CLOSE_MILLIS).thenApply(over -> true));
     }
 
     /**
@@ -113,9 +159,9 @@ final class Sessions {
     private List<Session> takeIdle() {
         long nowNanos = runtime.nanoTime();
         List<Session> idle = byTimeout.values().stream()
-                .filter(kept -> nowNanos - kept.handedAtNanos >= IDLE_NANOS && !inUse.test(kept.session))
+                .filter(kept -> !kept.isHandedAt(nowNanos) && !inUse.test(kept.session))
                 .map(Kept::session)
-                .limit(Math.max(0, byTimeout.size() + 1 - USUAL_NUMBER))
+                .limit(Math.max(0, byTimeout.size() - USUAL_NUMBER))
                 .toList();
         idle.forEach(this::remove);
         return idle;
@@ -144,10 +190,7 @@ final class Sessions {
             }
         }
         // A session that fails to close does not prevent the others from closing.
-        CompletableFuture<?>[] closing = all.stream()
-                .map(session ->
-                        TimeLimit.start(() -> session.close(CLOSE_MILLIS).thenApply(over -> true)))
-                .toArray(CompletableFuture<?>[]::new);
+        CompletableFuture<?>[] closing = all.stream().map(Sessions::closing).toArray(CompletableFuture<?>[]::new);
         CompletableFuture<Boolean> ended = CompletableFuture.allOf(closing).thenApply(over -> true);
         try {
             // The driver waits for a silent member much longer than its parameter says.

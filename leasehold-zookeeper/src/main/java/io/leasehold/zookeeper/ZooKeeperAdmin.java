@@ -147,13 +147,15 @@ final class ZooKeeperAdmin implements StoreAdmin {
     // ---- owners that this client does not know
 
     /** Removes the nodes of this owner token; completes with whether it held one of the locks. */
-    CompletableFuture<Boolean> removeOwner(List<LockName> names, OwnerToken owner) {
-        return session().thenCompose(session -> queues.removeOwner(session, names, owner));
+    CompletableFuture<Boolean> removeOwner(List<LockName> names, OwnerToken owner, long limitNanos) {
+        return sessions.forTtl(SESSION_TTL_NANOS, limitNanos)
+                .thenCompose(session -> queues.removeOwner(session, names, owner));
     }
 
     /** Whether this owner token holds the lock. */
-    CompletableFuture<Boolean> holds(LockName name, OwnerToken owner) {
-        return session().thenCompose(session -> queues.holds(session, name, owner));
+    CompletableFuture<Boolean> holds(LockName name, OwnerToken owner, long limitNanos) {
+        return sessions.forTtl(SESSION_TTL_NANOS, limitNanos)
+                .thenCompose(session -> queues.holds(session, name, owner));
     }
 
     // ---- looking

@@ -178,7 +178,8 @@ final class ZooKeeperStore implements LockStore {
         place.keepFor(request);
         return replies.acquire(
                 request,
-                () -> sessions.forTtl(request.ttlNanos()).thenCompose(session -> place.ask(request, session)),
+                () -> sessions.forTtl(request.ttlNanos(), request.timeoutNanos())
+                        .thenCompose(session -> place.ask(request, session)),
                 place::end);
     }
 
@@ -219,7 +220,7 @@ final class ZooKeeperStore implements LockStore {
         return replies.renew(
                 item,
                 limitNanos,
-                () -> admin.holds(item.name(), item.owner())
+                () -> admin.holds(item.name(), item.owner(), limitNanos)
                         .thenApply(held -> held
                                 ? new RenewReply.Renewed(sentAtNanos - item.ttlNanos())
                                 : new RenewReply.NotOurs()));
@@ -287,7 +288,10 @@ final class ZooKeeperStore implements LockStore {
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         QueueEntry place = known(request.owner(), request.names());
         return replies.release(
-                request, () -> place != null ? place.end() : admin.removeOwner(request.names(), request.owner()));
+                request,
+                () -> place != null
+                        ? place.end()
+                        : admin.removeOwner(request.names(), request.owner(), request.timeoutNanos()));
     }
 
     /** The place of this owner token, if it is one of these locks, as the writer or the reader that the name says. */

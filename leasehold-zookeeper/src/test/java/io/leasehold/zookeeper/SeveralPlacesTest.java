@@ -271,6 +271,62 @@ final class SeveralPlacesTest {
                         .isEqualTo(2_000));
     }
 
+    @Test
+    void sessionsBeyondTheUsualNumberAreClosedOnceTheyAreIdle() {
+        for (int i = 1; i <= 12; i++) {
+            OwnerToken owner = owner("a" + i);
+            ask(store, "a", owner, Duration.ofSeconds(i));
+            store.release(new ReleaseRequest(
+                    List.of(LockName.exactly("a")), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
+        }
+        runtime.runFor(Duration.ofSeconds(10).minusNanos(1));
+        assertThat(openSessions()).as("a request may not have its place yet").isEqualTo(12);
+        runtime.runFor(Duration.ofNanos(1));
+        assertThat(openSessions()).isEqualTo(8);
+        runtime.runFor(Duration.ofHours(1));
+        assertThat(openSessions()).as("the usual number stays").isEqualTo(8);
+    }
+
+    /** The timer is armed again until they are idle. */
+    @Test
+    void sessionsThatWereInUseAtTheFirstLookAreClosedLater() {
+        List<OwnerToken> owners = new ArrayList<>();
+        for (int i = 1; i <= 9; i++) {
+            owners.add(held("a" + i, Duration.ofSeconds(600 + i)));
+        }
+        runtime.runFor(Duration.ofSeconds(35));
+        assertThat(openSessions()).isEqualTo(9);
+        store.release(new ReleaseRequest(
+                List.of(LockName.exactly("a3")), owners.get(2), 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
+        runtime.runFor(Duration.ofSeconds(10));
+        assertThat(openSessions()).isEqualTo(8);
+    }
+
+    /** A request may be longer than those of operators. */
+    @Test
+    void aSessionIsNotIdleBeforeTheTimeLimitOfItsRequest() {
+        for (int i = 1; i <= 9; i++) {
+            OwnerToken owner = owner("a");
+            store.acquire(AcquireRequest.exclusive(
+                    List.of(LockName.exactly("a")),
+                    owner,
+                    "host/1/x",
+                    Duration.ofSeconds(100 + i).toNanos(),
+                    Duration.ofSeconds(25).toNanos()));
+            ensemble.connect();
+            store.release(new ReleaseRequest(
+                    List.of(LockName.exactly("a")), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
+        }
+        runtime.runFor(Duration.ofSeconds(24));
+        assertThat(openSessions()).isEqualTo(9);
+        runtime.runFor(Duration.ofSeconds(10));
+        assertThat(openSessions()).isEqualTo(8);
+    }
+
+    private long openSessions() {
+        return ensemble.clients.stream().filter(client -> !client.closed).count();
+    }
+
     /** Its request has no place in it yet, and would fail although the ensemble is healthy. */
     @Test
     void aSessionThatStillConnectsOrWasJustHandedOutIsNotIdle() {

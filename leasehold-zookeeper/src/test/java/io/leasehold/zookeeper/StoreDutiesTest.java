@@ -399,10 +399,7 @@ class StoreDutiesTest {
         for (int i = 0; i < 12; i++) {
             heldFor(store, Duration.ofSeconds(60 + i));
         }
-        // Before that, a request might still be about to use one of them.
-        long idleAtNanos = System.nanoTime() + Duration.ofSeconds(5).toNanos();
-        until(() -> System.nanoTime() - idleAtNanos > 0);
-        heldFor(store, Duration.ofSeconds(59));
+        // After 10 s. Before that, a request might still be about to use one of them.
         until(() -> member.sessions() <= 8);
         store.admin().list("*", 10).get(60, TimeUnit.SECONDS);
         store.close();
@@ -412,7 +409,10 @@ class StoreDutiesTest {
     private void heldFor(ZooKeeperStore store, Duration ttl) throws Exception {
         LockName name = LockName.of("held-for-" + ttl);
         OwnerToken by = owner();
-        assertThat(answer(store.acquire(request(name, by, ttl)))).isInstanceOf(AcquireReply.Granted.class);
+        long limitNanos = Duration.ofSeconds(10).toNanos();
+        assertThat(answer(store.acquire(
+                        AcquireRequest.exclusive(List.of(name), by, "tester", ttl.toNanos(), limitNanos))))
+                .isInstanceOf(AcquireReply.Granted.class);
         release(store, name, by);
         until(() -> store.attempts() == 0);
     }

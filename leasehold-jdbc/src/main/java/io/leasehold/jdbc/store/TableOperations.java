@@ -94,6 +94,10 @@ final class TableOperations implements StoreOperations {
     @Override
     public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
         requestedBy(record.holderId());
+        if (!keepsClientRecords()) {
+            // A statement on a table that is missing would fail, and cost the kept connection.
+            return CompletableFuture.completedFuture(null);
+        }
         if (recordsKept.getAndIncrement() % RECORDS_BETWEEN_SWEEPS == 0) {
             keepHouse("deletion of old records", (table, tries) -> {
                 clients.sweep(table, clock.read(table));

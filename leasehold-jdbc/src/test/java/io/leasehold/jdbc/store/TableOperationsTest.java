@@ -154,6 +154,7 @@ class TableOperationsTest {
         open(H2Dialect.dialect(), url, false);
         assertThat(operations.keepsClientRecords()).isFalse();
         assertThat(operations.client(ME)).isCompletedWithValue(Optional.empty());
+        assertThat(operations.announce(record(ME), KEPT)).isCompletedWithValue(null);
     }
 
     /** Otherwise a holder would not learn of the release by force. */
@@ -317,7 +318,7 @@ class TableOperationsTest {
         operations.takenWord("\t" + ME);
         operations.takenWord("\t" + ME + "\t\u0000");
         assertThat(takenAway).containsExactly(LockName.exactly("x"));
-        assertThat(announced).isNotDone();
+        assertThat(announced).as("no record is kept").isCompletedWithValue(null);
     }
 
     private static Dialect.Driver noDriver() {

@@ -82,6 +82,9 @@ final class RedisOperations implements StoreOperations {
      */
     @Override
     public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
+        if (!keepsClientRecords()) {
+            return CompletableFuture.completedFuture(null);
+        }
         String key = KeyLayout.client(record.holderId());
         // Channels of a Cluster belong to slots: a message at the slot of the record would not reach the channel of a
         // lock.

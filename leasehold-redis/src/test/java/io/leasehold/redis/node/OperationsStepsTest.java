@@ -87,6 +87,9 @@ final class OperationsStepsTest extends NodeExchanges {
         assertThat(node.operations().keepsClientRecords()).isFalse();
         assertThat(answer(node.operations().client(ID))).isEmpty();
         assertThat(server.asked("MGET")).isZero();
+        assertThat(answer(node.operations().announce(RECORD, TimeUnit.SECONDS.toNanos(16))))
+                .isNull();
+        assertThat(server.asked("SET")).isZero();
     }
 
     @Test
