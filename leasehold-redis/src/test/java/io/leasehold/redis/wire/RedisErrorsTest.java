@@ -111,7 +111,11 @@ final class RedisErrorsTest {
                     .isEqualTo(FailureKind.NO_EFFECT);
             assertThat(RedisErrors.isRefused(answer(code + " no"))).isFalse();
         }
-        is(provided.of(answer("NOPERM no"), WHAT), FailureKind.PERMANENT, StoreAccessException.class, "denies permission");
+        is(
+                provided.of(answer("NOPERM no"), WHAT),
+                FailureKind.PERMANENT,
+                StoreAccessException.class,
+                "denies permission");
         assertThat(RedisErrors.isRefused(answer("NOPERM no"))).isTrue();
         assertThat(RedisErrors.isRefused(new RedisException("NOPERM no"))).isFalse();
         StoreAccessException why = new StoreAccessException("no login", null);
