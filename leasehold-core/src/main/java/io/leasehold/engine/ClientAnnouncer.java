@@ -59,11 +59,10 @@ final class ClientAnnouncer {
 
     private void tell() {
         List<HoldTable.Held> held;
+        boolean keeps;
         try {
-            if (!store.operations().keepsClientRecords()) {
-                // It was not open when the client was created. Later holds do not start the announcements again.
-                return;
-            }
+            // A store may learn it when it opens, and again with each connection.
+            keeps = store.operations().keepsClientRecords();
             held = holds.all();
         } catch (RuntimeException | Error e) {
             again(EVERY_NANOS);
@@ -71,7 +70,7 @@ final class ClientAnnouncer {
         }
         if (!held.isEmpty()) {
             boolean anyLasts = held.stream().anyMatch(hold -> hold.ageNanos() >= FIRST_NANOS);
-            if (anyLasts) {
+            if (anyLasts && keeps) {
                 Futures.ask(() -> store.operations().announce(record(held), KEEP_NANOS));
             }
             again(anyLasts ? EVERY_NANOS : FIRST_NANOS);

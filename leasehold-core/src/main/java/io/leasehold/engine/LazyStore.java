@@ -112,12 +112,12 @@ public final class LazyStore implements LockStore {
     }
 
     private void openWithRetries(StoreSignals signals) {
-        boolean away = false;
+        Class<?> away = null;
         String refusal = null;
         while (!closed.isDone()) {
             LockStoreException why;
             try {
-                if (keep(opener.get(), signals) && (away || refusal != null)) {
+                if (keep(opener.get(), signals) && (away != null || refusal != null)) {
                     LOG.info("the store {} is reached now", shown);
                 }
                 return;
@@ -127,12 +127,14 @@ public final class LazyStore implements LockStore {
                 why = new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
             }
             failure = why;
-            // A state is logged once. A refusal for another reason, or after an outage, is another state.
+            // A state is logged once. A refusal for another reason, or after an outage, is another state. So is another
+            // kind of outage: the
+            // texts of one kind vary.
             boolean isAway = mayPass(why);
             String reason = String.valueOf(why.getMessage());
-            boolean isNews = isAway ? !away : !reason.equals(refusal);
+            boolean isNews = isAway ? why.getClass() != away : !reason.equals(refusal);
             if (isNews && !closed.isDone()) {
-                away = isAway;
+                away = isAway ? why.getClass() : null;
                 refusal = isAway ? null : reason;
                 logState(why);
                 if (!isAway) {

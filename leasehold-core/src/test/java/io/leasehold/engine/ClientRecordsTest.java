@@ -179,6 +179,17 @@ final class ClientRecordsTest {
         assertThat(toldAfter(Duration.ofMinutes(1))).isZero();
     }
 
+    /** At SQL, each connection shows whether the user may use the table of clients. */
+    @Test
+    void aStoreThatKeepsNoRecordsForAWhileIsToldAgainAfterIt() {
+        held(client(), "a");
+        assertThat(toldAfter(Duration.ofSeconds(1))).isEqualTo(1);
+        keepsRecords = false;
+        assertThat(toldAfter(Duration.ofSeconds(10))).isEqualTo(1);
+        keepsRecords = true;
+        assertThat(toldAfter(Duration.ofSeconds(5))).isEqualTo(2);
+    }
+
     @Test
     void theRecordSaysWhoHoldsWhatSinceWhen() {
         Instant began = Instant.ofEpochMilli(runtime.wallMillis());

@@ -386,6 +386,21 @@ final class LazyStoreTest {
         assertThat(calls).as("without a provider").contains("pause 60000");
     }
 
+    /** Otherwise, the log's last word would be the refused connection, for ever. */
+    @Test
+    void aRefusedLogInAfterAnOutageIsLoggedWhereAProviderGivesTheCredentials() {
+        isAway(2);
+        tries.add(() -> fail(new StoreAccessException("WRONGPASS", null)));
+        tries.add(() -> fail(new StoreAccessException("WRONGPASS", null)));
+        tries.add(this::real);
+        LazyStore withProvider = lazy(true);
+        String log = log(() -> withProvider.listen(signals));
+        assertThat(log)
+                .containsOnlyOnce("not reached yet; the client keeps trying: no server there")
+                .containsOnlyOnce("not reached yet; the client keeps trying: WRONGPASS")
+                .contains("is reached now");
+    }
+
     /** A lack of memory while the waiters are woken. */
     @Test
     void aFailureToWakeNeitherOpensASecondStoreNorEndsTheRetries() {

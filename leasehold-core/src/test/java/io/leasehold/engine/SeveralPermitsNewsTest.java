@@ -94,7 +94,9 @@ final class SeveralPermitsNewsTest {
         public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
             if (acquires.incrementAndGet() == takenAwayBefore) {
                 for (int slot = 0; slot < 4; slot++) {
-                    store.admin().forceRelease(LockName.exactly("pool#" + slot), null);
+                    store.admin()
+                            .forceRelease(LockName.exactly("pool#" + slot), null)
+                            .join();
                 }
             }
             return store.acquire(request);

@@ -89,13 +89,15 @@ final class Sessions {
             if (kept != null && !kept.session.isEnded()) {
                 session = kept.session;
                 byTimeout.put(millis, kept.handedUntil(handedUntilAtNanos));
+                sweepLater();
             } else {
                 // First, since it may fail: then the idle one stays in use.
                 session = Session.open(uri, runtime, millis, opener, listener);
                 byTimeout.put(millis, new Kept(session, handedUntilAtNanos));
+                // First, since it may fail: then none is taken that nothing closes.
+                sweepLater();
                 idle = takeIdle();
             }
-            sweepLater();
         }
         idle.forEach(one -> one.close(CLOSE_MILLIS));
         return session.connected();
@@ -113,8 +115,8 @@ final class Sessions {
         List<Session> idle;
         synchronized (this) {
             sweeping = false;
-            idle = takeIdle();
             sweepLater();
+            idle = takeIdle();
         }
         idle.forEach(Sessions::closing);
     }

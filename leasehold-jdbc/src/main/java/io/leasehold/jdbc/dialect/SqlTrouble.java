@@ -21,12 +21,16 @@ public enum SqlTrouble {
     /** Anything else. */
     OTHER;
 
-    /** The first line of the message of the database or its driver; the other lines are statements and positions. */
+    /**
+     * The first line of the message of the database or its driver; the other lines are statements and positions. Without the
+     * number of the connection that MariaDB's driver puts in front: one reason has one text.
+     */
     public static String firstLine(SQLException error) {
         return String.valueOf(error.getMessage())
                 .lines()
                 .findFirst()
                 .orElse("no message")
-                .strip();
+                .strip()
+                .replaceFirst("\\(conn=\\d+\\) ", "");
     }
 }

@@ -112,7 +112,9 @@ final class Worker implements Runnable {
                     + ": it does not answer, or all connections of the pool are in use";
         }
         boolean mayWaitForRow = now.task() != task || task.hindrance() != null;
-        long usualNanos = mayWaitForRow ? longestWaitNanos() : briefWaitNanos();
+        // A list of many locks may take long, and waits for no row.
+        long writeNanos = mayWaitForRow ? longestWaitNanos() : briefWaitNanos();
+        long usualNanos = now.task().writes() ? writeNanos : SILENCE_NANOS;
         return nanos > usualNanos ? "the database has not answered for " + millis : null;
     }
 

@@ -102,6 +102,13 @@ class TroublesTest {
         }
     }
 
+    /** Otherwise, each try of a lazy client would be another reason, and an error in the log. */
+    @Test
+    void theNumberOfAConnectionIsNoPartOfAReason() {
+        assertThat(SqlTrouble.firstLine(new SQLException("(conn=149) Access denied for user 'a'\nQuery is: SELECT 1")))
+                .isEqualTo("Access denied for user 'a'");
+    }
+
     @ParameterizedTest
     @CsvSource({"POSTGRESQL", "MARIADB", "H2"})
     void anErrorWithoutAStateIsAnError(String database) {

@@ -584,6 +584,19 @@ class WorkerTest {
         goOn(1_000);
     }
 
+    @Test
+    void aListThatTakesLongIsNotSilenceWhereWaitsAreBrief() throws SQLException {
+        Worker made = start(withBriefWaits(), PATIENCE);
+        workTakesNanos = 1_000_000_000L;
+        Task<String> list = reading();
+        Task<String> behind = writing();
+        queue.submit(list, LIMIT);
+        goOn(950);
+        assertThat(made.delayedBy(list)).isNull();
+        assertThat(made.delayedBy(behind)).isNull();
+        goOn(1_000);
+    }
+
     /** A batch of many renewals has a statement for each. */
     @Test
     void aLongTransactionWhoseStatementsAreAnsweredIsNotSilence() throws SQLException {
