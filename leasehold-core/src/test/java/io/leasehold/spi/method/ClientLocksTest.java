@@ -3,6 +3,7 @@ package io.leasehold.spi.method;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Durations;
 import io.leasehold.Fairness;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
@@ -66,7 +67,7 @@ class ClientLocksTest {
         assertThat(locks(NONE, most).commitGuard()).isEqualTo(most);
         assertThatThrownBy(() -> locks(NONE, most.plusMillis(1)))
                 .isInstanceOf(UnsupportedOperationException.class)
-                .hasMessageStartingWith("has a commitGuard of " + most.plusMillis(1))
+                .hasMessageStartingWith("has a commitGuard of " + Durations.text(most.plusMillis(1)))
                 .hasMessageEndingWith("Write a shorter commitGuard or a longer ttl");
     }
 
