@@ -7,6 +7,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Terminal;
@@ -37,6 +38,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -68,6 +70,7 @@ class RunInDoubtTest {
     private final SignalForwarder signals = TestSignals.forwarder();
     private final RunReport report = new RunReport("job");
     private boolean stepsDuringTheGrant;
+    private boolean losesTheLock;
 
     @BeforeEach
     void needsAClockThatCountsASuspension() {
@@ -87,7 +90,10 @@ class RunInDoubtTest {
             @Override
             public CompletableFuture<RenewReply> renew(RenewBatch batch) {
                 renewalSent.complete(null);
-                return mayAnswer.thenCompose(now -> super.renew(batch));
+                return losesTheLock
+                        ? CompletableFuture.completedFuture(
+                                new RenewReply(Collections.nCopies(batch.items().size(), new RenewReply.NotOurs())))
+                        : mayAnswer.thenCompose(now -> super.renew(batch));
             }
         };
     }
@@ -155,7 +161,7 @@ class RunInDoubtTest {
         return "cd '" + directory + "'\n" + lines;
     }
 
-    /** The renewal that decides is answered only after the run. */
+    /** The renewal that decides is answered only when the command is about to end. */
     @Test
     void aStepOfTheWallClockEndsNoCommand() throws Exception {
         Duration atLeast = Duration.ofSeconds(2);
@@ -171,10 +177,9 @@ class RunInDoubtTest {
                 renewalSent.join();
                 // For the guardian and the watch, which would kill now.
                 Thread.sleep(500);
+                mayAnswer.complete(null);
                 Files.createFile(directory.resolve("go"));
             });
-            assertThat(renewalSent).as("the lease was in doubt").isDone();
-            mayAnswer.complete(null);
         }
         assertThat(report.reason()).isNull();
         assertThat(report.exitCode()).isEqualTo(3);
@@ -196,6 +201,40 @@ class RunInDoubtTest {
         }
         assertThat(report.reason()).isNull();
         assertThat(report.exitCode()).isEqualTo(3);
+    }
+
+    /** The renewal that decides has found the loss; the callback that reports the end comes later. */
+    @Test
+    void aLossThatTheRenewalHasJustFoundIsNamed() throws Exception {
+        stepsDuringTheGrant = true;
+        losesTheLock = true;
+        clock.delayCallbacks();
+        try (LockClient locks = client()) {
+            run(locks, request(Duration.ZERO, List.of("/bin/true")), command -> {});
+        }
+        assertThat(report.exitCode()).isEqualTo(76);
+        assertThat(report.reason()).isEqualTo("lease on \"job\" was lost (NOT_OURS) before the command was started");
+        assertThat(report.json()).containsEntry("lossCause", LossCause.NOT_OURS);
+    }
+
+    /** The same while the command runs. */
+    @Test
+    void aLossWhileTheCommandRanIsNamed() throws Exception {
+        losesTheLock = true;
+        clock.delayCallbacks();
+        String waits = script("echo >runs\nuntil [ -e go ]; do sleep 0.02; done\nexit 3");
+        try (LockClient locks = client()) {
+            run(locks, request(Duration.ZERO, List.of("/bin/sh", "-c", waits)), command -> {
+                while (!Files.exists(directory.resolve("runs"))) {
+                    Thread.sleep(5);
+                }
+                clock.step(Duration.ofHours(1));
+                Files.createFile(directory.resolve("go"));
+            });
+        }
+        assertThat(report.exitCode()).isEqualTo(76);
+        assertThat(report.reason()).startsWith("lease on \"job\" was lost (NOT_OURS) while the command ran");
+        assertThat(report.json()).containsEntry("lossCause", LossCause.NOT_OURS);
     }
 
     /** The keyboard's Ctrl-C also ends the helper by which a JVM starts programs; here, the program has gone. */
