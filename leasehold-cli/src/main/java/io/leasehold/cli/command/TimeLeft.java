@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A lease without validity that has not ended is in doubt: the machine was suspended, or its wall clock was set
  * forward, and a renewal decides. Meanwhile the time runs to the end that was known before, by the up-time clock: a step
  * of the wall clock ends no command, and a suspension beyond the end does at once. A pause of a virtual machine may show
- * in its wall clock alone. So that clock counts as well once the store has had the time for an answer.
+ * in its wall clock alone. So that clock counts as well once the store has had the time for an answer, or a
+ * renewal that was awaited has failed.
  */
 final class TimeLeft implements RemainingTime {
 

@@ -90,10 +90,11 @@ class RunInDoubtTest {
             @Override
             public CompletableFuture<RenewReply> renew(RenewBatch batch) {
                 renewalSent.complete(null);
-                return losesTheLock
-                        ? CompletableFuture.completedFuture(
-                                new RenewReply(Collections.nCopies(batch.items().size(), new RenewReply.NotOurs())))
-                        : mayAnswer.thenCompose(now -> super.renew(batch));
+                if (losesTheLock) {
+                    return CompletableFuture.completedFuture(
+                            new RenewReply(Collections.nCopies(batch.items().size(), new RenewReply.NotOurs())));
+                }
+                return mayAnswer.thenCompose(now -> super.renew(batch));
             }
         };
     }
@@ -107,6 +108,10 @@ class RunInDoubtTest {
     }
 
     private LockedRun.Request request(Duration atLeast, List<String> command) {
+        return request(atLeast, Duration.ofMillis(100), command);
+    }
+
+    private LockedRun.Request request(Duration atLeast, Duration grace, List<String> command) {
         return new LockedRun.Request(
                 "memory:",
                 LockName.exactly("job"),
@@ -114,11 +119,7 @@ class RunInDoubtTest {
                 OPTIONS,
                 null,
                 new GuardedCommand.Settings(
-                        TypedWords.ofTexts(command),
-                        OnLost.TERM,
-                        Duration.ofMillis(100),
-                        OPTIONS.ttl(),
-                        Containment.REMEMBERED),
+                        TypedWords.ofTexts(command), OnLost.TERM, grace, OPTIONS.ttl(), Containment.REMEMBERED),
                 75,
                 false,
                 atLeast,
@@ -203,12 +204,11 @@ class RunInDoubtTest {
         assertThat(report.exitCode()).isEqualTo(3);
     }
 
-    /** The renewal that decides has found the loss; the callback that reports the end comes later. */
+    /** The renewal that decides has found the loss, and a callback may report the end later. */
     @Test
     void aLossThatTheRenewalHasJustFoundIsNamed() throws Exception {
         stepsDuringTheGrant = true;
         losesTheLock = true;
-        clock.delayCallbacks();
         try (LockClient locks = client()) {
             run(locks, request(Duration.ZERO, List.of("/bin/true")), command -> {});
         }
@@ -217,15 +217,14 @@ class RunInDoubtTest {
         assertThat(report.json()).containsEntry("lossCause", LossCause.NOT_OURS);
     }
 
-    /** The same while the command runs. */
+    /** The command has received TERM for want of time; then the renewal that decides finds the loss. */
     @Test
-    void aLossWhileTheCommandRanIsNamed() throws Exception {
+    void aLossThatIsFoundAfterTheCommandWasEndedIsNamed() throws Exception {
         losesTheLock = true;
-        clock.delayCallbacks();
-        String waits = script("echo >runs\nuntil [ -e go ]; do sleep 0.02; done\nexit 3");
+        String waits = script("trap 'echo >term' TERM\nuntil [ -e go ]; do sleep 0.02; done\nexit 3");
         try (LockClient locks = client()) {
-            run(locks, request(Duration.ZERO, List.of("/bin/sh", "-c", waits)), command -> {
-                while (!Files.exists(directory.resolve("runs"))) {
+            run(locks, request(Duration.ZERO, OPTIONS.ttl(), List.of("/bin/sh", "-c", waits)), command -> {
+                while (!Files.exists(directory.resolve("term"))) {
                     Thread.sleep(5);
                 }
                 clock.step(Duration.ofHours(1));

@@ -4,25 +4,16 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The real world, except for a wall clock that an administrator sets, and for callbacks that may come late. */
+/** The real world, except for a wall clock that an administrator sets. */
 final class SteppedClock implements LockRuntime {
-
-    private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
 
     private final LockRuntime real = new SystemLockRuntime();
     private final AtomicLong offsetMillis = new AtomicLong();
-    private volatile boolean callbacksAreLate;
 
     void step(Duration by) {
         offsetMillis.addAndGet(by.toMillis());
-    }
-
-    /** From now on, no callback comes at once. */
-    void delayCallbacks() {
-        callbacksAreLate = true;
     }
 
     @Override
@@ -42,11 +33,7 @@ final class SteppedClock implements LockRuntime {
 
     @Override
     public void execute(Runnable task) {
-        if (callbacksAreLate) {
-            real.schedule(LATE_NANOS, () -> real.execute(task));
-        } else {
-            real.execute(task);
-        }
+        real.execute(task);
     }
 
     @Override
