@@ -3,13 +3,14 @@ package io.leasehold.cli.command;
 import io.leasehold.Attempt;
 import io.leasehold.Durations;
 import io.leasehold.Guarantee;
-import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
+import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
+import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Failure;
@@ -22,6 +23,7 @@ import io.leasehold.cli.process.GuardedCommand;
 import io.leasehold.cli.process.Preparation;
 import io.leasehold.cli.process.SignalForwarder;
 import io.leasehold.cli.process.TerminalStop;
+import io.leasehold.spi.method.LeaseScope;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -331,11 +333,12 @@ final class LockedRun {
             return false;
         }
         if (!left.isHeld()) {
-            report.lost(endOf(lease))
+            LossCause cause = causeOf(lease);
+            report.lost(cause)
                     .ended(
                             Outcome.LOST,
                             ExitCode.LEASE_LOST.code(),
-                            lostSentence(lease, left) + " before the command was started");
+                            lostSentence(cause, false) + " before the command was started");
             return false;
         }
         if (!begin(tickets)) {
@@ -370,7 +373,7 @@ final class LockedRun {
             return false;
         }
         report.commandEnded(ended.exitCode(), ended.leftBehind());
-        boolean isHeld = (ended.unguarded() || !ended.endedForLease()) && left.isHeld();
+        boolean isHeld = left.isHeld();
         if (ended.unguarded() && isHeld) {
             report.ended(
                     Outcome.INTERNAL,
@@ -378,7 +381,7 @@ final class LockedRun {
                     "the guardian was killed and could not be restarted, so the command was ended (exit code "
                             + ended.exitCode() + ")");
         } else if (ended.endedForLease() || !isHeld) {
-            reportLost(lease, left, ended);
+            reportLost(causeOf(lease), isHeld, ended);
         } else {
             report.ended(Outcome.COMPLETED, ended.exitCode(), leftBehind(ended.leftBehind()));
         }
@@ -390,7 +393,7 @@ final class LockedRun {
         report.ended(outcome, failure.code().code(), failure.reason());
     }
 
-    private void reportLost(Lease lease, TimeLeft left, GuardedCommand.Ended ended) {
+    private void reportLost(@Nullable LossCause cause, boolean isHeld, GuardedCommand.Ended ended) {
         String what = switch (request.command().onLost()) {
             case IGNORE -> "; the command continued without the lock (--on-lost=ignore)";
             default ->
@@ -403,26 +406,26 @@ final class LockedRun {
                                                 .map(String::valueOf)
                                                 .toList());
         };
-        report.lost(endOf(lease))
+        report.lost(cause)
                 .ended(
                         Outcome.LOST,
                         ExitCode.LEASE_LOST.code(),
-                        lostSentence(lease, left) + " while the command ran" + what + " (its exit code: "
+                        lostSentence(cause, isHeld) + " while the command ran" + what + " (its exit code: "
                                 + ended.exitCode() + ")");
     }
 
-    private String lostSentence(Lease lease, TimeLeft left) {
-        HoldEnd end = endOf(lease);
+    private String lostSentence(@Nullable LossCause cause, boolean isHeld) {
         String lock = "lease on \"" + request.lock() + "\"";
-        if (end instanceof HoldEnd.Lost lost) {
-            return lock + " was lost (" + lost.cause() + ")";
+        if (cause != null) {
+            return lock + " was lost (" + cause + ")";
         }
-        return left.isHeld() ? lock + " could not be renewed in time" : lock + " ended";
+        return isHeld ? lock + " could not be renewed in time" : lock + " ended";
     }
 
-    private static @Nullable HoldEnd endOf(Lease lease) {
-        CompletableFuture<HoldEnd> end = lease.whenEnded().toCompletableFuture();
-        return end.isDone() && !end.isCompletedExceptionally() ? end.getNow(null) : null;
+    /** The cause of a loss, which is known after the wait for a renewal, before a callback reports it. */
+    private static @Nullable LossCause causeOf(Lease lease) {
+        LeaseLostException lost = LeaseScope.lossOf(lease);
+        return lost == null ? null : lost.lossCause();
     }
 
     private static @Nullable String leftBehind(int processes) {

@@ -1,6 +1,5 @@
 package io.leasehold.cli.command;
 
-import io.leasehold.HoldEnd;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -129,10 +128,8 @@ final class RunReport {
         return this;
     }
 
-    RunReport lost(@Nullable HoldEnd end) {
-        if (end instanceof HoldEnd.Lost lost) {
-            lossCause = lost.cause();
-        }
+    RunReport lost(@Nullable LossCause cause) {
+        lossCause = cause;
         return this;
     }
 

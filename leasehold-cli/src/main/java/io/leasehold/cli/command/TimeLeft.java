@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A lease without validity that has not ended is in doubt: the machine was suspended, or its wall clock was set
  * forward, and a renewal decides. Meanwhile the time runs to the end that was known before, by the up-time clock: a step
  * of the wall clock ends no command, and a suspension beyond the end does at once. A pause of a virtual machine may show
- * in its wall clock alone. So that clock counts as well once the store has had the time for an answer.
+ * in its wall clock alone. So that clock counts as well once the store has had the time for an answer, or a
+ * renewal that was awaited has failed.
  */
 final class TimeLeft implements RemainingTime {
 
@@ -150,19 +151,31 @@ final class TimeLeft implements RemainingTime {
             return valid;
         }
         LossCause cause = state.cause();
-        if (cause == LossCause.FORCE_RELEASED) {
-            return leftAfterForce(now.nanoTime());
+        if (cause == null && !state.isOver()) {
+            return leftInDoubt(now);
         }
-        return cause == null && !state.isOver() ? leftInDoubt(now) : 0;
+        doubted = false;
+        return cause == LossCause.FORCE_RELEASED ? leftAfterForce(now) : 0;
     }
 
-    private long leftAfterForce(long now) {
+    private long leftAfterForce(Times now) {
         if (!forced) {
             forced = true;
-            long mostNanos = Math.min(end.nanoTime() - now, graceNanos);
-            end = new Times(now + mostNanos, UptimeClock.UNKNOWN, 0);
+            Times most = now.plus(Math.min(end.nanoTime() - now.nanoTime(), graceNanos));
+            end = new Times(most.nanoTime(), earlierUptime(end.uptimeNanos(), most.uptimeNanos()), 0);
         }
-        return end.nanoTime() - now;
+        long left = end.nanoTime() - now.nanoTime();
+        return end.uptimeNanos() == UptimeClock.UNKNOWN || now.uptimeNanos() == UptimeClock.UNKNOWN
+                ? left
+                : Math.min(left, end.uptimeNanos() - now.uptimeNanos() - ROUNDING_NANOS);
+    }
+
+    /** The earlier of two times of the up-time clock, or the one that is known. */
+    private static long earlierUptime(long one, long other) {
+        if (one == UptimeClock.UNKNOWN) {
+            return other;
+        }
+        return other == UptimeClock.UNKNOWN ? one : Math.min(one, other);
     }
 
     private long leftInDoubt(Times now) {
@@ -189,10 +202,18 @@ final class TimeLeft implements RemainingTime {
         return nanos() <= 0 || doubted;
     }
 
+    /** The time for an answer is over: a renewal may have failed at once. A later one that is confirmed ends the doubt. */
+    private synchronized void endTimeForAnswer() {
+        if (doubted) {
+            doubtedAtNanos = clocks.now().nanoTime() - answerNanos;
+        }
+    }
+
     /** Whether the lease has not ended. If that is in doubt, waits for a renewal, within the store's time limit. */
     boolean isHeld() {
         if (isDoubted()) {
             state.awaitRenewal();
+            endTimeForAnswer();
         }
         return nanos() > 0 && state.cause() == null && !state.isOver();
     }

@@ -42,6 +42,7 @@ public final class GuardedCommand implements AutoCloseable {
     private @Nullable SignalWitness witness;
     private @Nullable StartedCommand command;
     private @Nullable StartMoment moment;
+    private long forgottenAtNanos = System.nanoTime();
     private @Nullable ProcessTree tree;
     private @Nullable LossWatch watch;
     private @Nullable StrayWatch strays;
@@ -173,6 +174,7 @@ public final class GuardedCommand implements AutoCloseable {
         awaitReady();
         // A signal that came before did not reach the command.
         if (witness != null) {
+            forgottenAtNanos = System.nanoTime();
             witness.forget();
         }
         ProcessTable table = ProcessTable.ofThisSystem();
@@ -217,8 +219,11 @@ public final class GuardedCommand implements AutoCloseable {
     public void deliver(ForwardedSignal signal, long atNanos) {
         SignalWitness others = witness;
         StartMoment start = moment;
-        // The witness is asked in any case: it forgets this signal then.
-        boolean wentToGroup = others != null && others.wentToGroup(signal);
+        // It has forgotten an earlier one, and would take the record of a later one for it. Otherwise it is asked in
+        // any
+        // case: it forgets this signal then.
+        boolean isForgotten = atNanos - forgottenAtNanos < 0;
+        boolean wentToGroup = !isForgotten && others != null && others.wentToGroup(signal);
         if (!wentToGroup || (start != null && start.mayFollow(atNanos))) {
             passOn(signal);
         }

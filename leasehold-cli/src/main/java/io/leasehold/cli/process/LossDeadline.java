@@ -13,6 +13,8 @@ final class LossDeadline {
 
     private static final long MIN_LEAD_NANOS = 50_000_000L;
     private static final long MAX_LEAD_NANOS = 500_000_000L;
+    /** In doubt, how long a step is valid: nobody reports a renewal that was confirmed. */
+    private static final long DOUBT_NANOS = 50_000_000L;
 
     private final OnLost onLost;
     private final long graceNanos;
@@ -28,6 +30,19 @@ final class LossDeadline {
     /** The time before the end of the validity at which KILL is sent. */
     static Duration killLead(Duration ttl) {
         return Duration.ofNanos(Math.max(MIN_LEAD_NANOS, Math.min(MAX_LEAD_NANOS, ttl.toNanos() / 20)));
+    }
+
+    /**
+     * The step for this remaining validity while the renewal that decides may still be answered: a short suspension alone ends
+     * no command, so only the kill lead does.
+     *
+     * @param answerNanos the time within which it may be answered; {@link Long#MAX_VALUE} if no answer is awaited
+     */
+    Step on(long remainingNanos, long answerNanos) {
+        if (onLost != OnLost.IGNORE && answerNanos < Long.MAX_VALUE && remainingNanos > killLeadNanos) {
+            return new Step.Wait(Math.min(DOUBT_NANOS, Math.min(answerNanos, remainingNanos - killLeadNanos)));
+        }
+        return on(remainingNanos);
     }
 
     /** The step for this remaining validity. */

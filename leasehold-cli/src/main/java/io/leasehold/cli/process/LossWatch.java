@@ -41,9 +41,11 @@ final class LossWatch {
     private final long guardianLeadNanos;
     private final Thread thread = new Thread(this::watch, "leasehold-loss-watch");
     private final long graceNanos;
+    private final WatchfulPause pause;
     private final BooleanSupplier adopterGone;
     private final Consumer<List<Long>> refused;
     private volatile boolean stopped;
+    private volatile boolean checkWanted;
     private volatile Action deed = Action.NONE;
     private volatile boolean unguarded;
     private boolean killed;
@@ -73,6 +75,7 @@ final class LossWatch {
         this.adopterGone = adopterGone;
         this.refused = refused;
         this.graceNanos = grace.toNanos();
+        this.pause = new WatchfulPause(System::nanoTime, guardian::now, LockSupport::parkNanos);
         this.ends = onLost != OnLost.IGNORE;
         this.tickNanos = Math.min(MAX_WAIT_NANOS, ttl.toNanos() / 6);
         this.guardianLeadNanos = guardianLead(ttl).toNanos();
@@ -93,6 +96,7 @@ final class LossWatch {
 
     /** The validity may have changed: checks at once. */
     void check() {
+        checkWanted = true;
         LockSupport.unpark(thread);
     }
 
@@ -144,16 +148,18 @@ final class LossWatch {
     }
 
     private void decide() {
+        checkWanted = false;
         long remaining = tellDeadline();
         if (ends) {
             remaining = Math.min(remaining, remainingGuardedNanos());
         } else {
             guardian.revive();
         }
-        Step step = deadline.on(remaining);
+        long answer = remainingTime.lookAgainNanos();
+        Step step = deadline.on(remaining, unguarded ? Long.MAX_VALUE : answer);
         if (step instanceof Step.Wait wait) {
-            long most = Math.min(missing ? UNGUARDED_WAIT_NANOS : tickNanos, remainingTime.lookAgainNanos());
-            LockSupport.parkNanos(Math.max(MIN_WAIT_NANOS, Math.min(wait.nanos(), most)));
+            long most = Math.min(missing ? UNGUARDED_WAIT_NANOS : tickNanos, answer);
+            pause.take(Math.max(MIN_WAIT_NANOS, Math.min(wait.nanos(), most)), () -> stopped || checkWanted);
         } else if (step instanceof Step.Term) {
             deed = Action.TERMINATED;
             refused.accept(tree.terminate());

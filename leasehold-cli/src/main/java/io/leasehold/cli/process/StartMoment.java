@@ -13,9 +13,16 @@ package io.leasehold.cli.process;
 record StartMoment(long fromNanos, long toNanos, long fromUptime, long toUptime, long uptime) {
 
     private static final long NANOS_PER_HUNDREDTH = 10_000_000L;
+    /** A signal may have come so much before the thread that notes its time. */
+    private static final long LATE_NANOS = 50_000_000L;
 
-    /** Whether the command may not have existed at this time of the monotonic clock. */
-    boolean mayFollow(long atNanos) {
+    /**
+     * Whether the command may not have existed when a signal came.
+     *
+     * @param notedAtNanos when the signal was noted, by the monotonic clock
+     */
+    boolean mayFollow(long notedAtNanos) {
+        long atNanos = notedAtNanos - LATE_NANOS;
         if (atNanos - fromNanos < 0) {
             return true;
         } else if (atNanos - toNanos > 0) {

@@ -7,6 +7,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Terminal;
@@ -37,6 +38,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -68,6 +70,7 @@ class RunInDoubtTest {
     private final SignalForwarder signals = TestSignals.forwarder();
     private final RunReport report = new RunReport("job");
     private boolean stepsDuringTheGrant;
+    private boolean losesTheLock;
 
     @BeforeEach
     void needsAClockThatCountsASuspension() {
@@ -87,6 +90,10 @@ class RunInDoubtTest {
             @Override
             public CompletableFuture<RenewReply> renew(RenewBatch batch) {
                 renewalSent.complete(null);
+                if (losesTheLock) {
+                    return CompletableFuture.completedFuture(
+                            new RenewReply(Collections.nCopies(batch.items().size(), new RenewReply.NotOurs())));
+                }
                 return mayAnswer.thenCompose(now -> super.renew(batch));
             }
         };
@@ -101,6 +108,10 @@ class RunInDoubtTest {
     }
 
     private LockedRun.Request request(Duration atLeast, List<String> command) {
+        return request(atLeast, Duration.ofMillis(100), command);
+    }
+
+    private LockedRun.Request request(Duration atLeast, Duration grace, List<String> command) {
         return new LockedRun.Request(
                 "memory:",
                 LockName.exactly("job"),
@@ -108,11 +119,7 @@ class RunInDoubtTest {
                 OPTIONS,
                 null,
                 new GuardedCommand.Settings(
-                        TypedWords.ofTexts(command),
-                        OnLost.TERM,
-                        Duration.ofMillis(100),
-                        OPTIONS.ttl(),
-                        Containment.REMEMBERED),
+                        TypedWords.ofTexts(command), OnLost.TERM, grace, OPTIONS.ttl(), Containment.REMEMBERED),
                 75,
                 false,
                 atLeast,
@@ -155,7 +162,7 @@ class RunInDoubtTest {
         return "cd '" + directory + "'\n" + lines;
     }
 
-    /** The renewal that decides is answered only after the run. */
+    /** The renewal that decides is answered only when the command is about to end. */
     @Test
     void aStepOfTheWallClockEndsNoCommand() throws Exception {
         Duration atLeast = Duration.ofSeconds(2);
@@ -171,10 +178,9 @@ class RunInDoubtTest {
                 renewalSent.join();
                 // For the guardian and the watch, which would kill now.
                 Thread.sleep(500);
+                mayAnswer.complete(null);
                 Files.createFile(directory.resolve("go"));
             });
-            assertThat(renewalSent).as("the lease was in doubt").isDone();
-            mayAnswer.complete(null);
         }
         assertThat(report.reason()).isNull();
         assertThat(report.exitCode()).isEqualTo(3);
@@ -196,6 +202,38 @@ class RunInDoubtTest {
         }
         assertThat(report.reason()).isNull();
         assertThat(report.exitCode()).isEqualTo(3);
+    }
+
+    /** The renewal that decides has found the loss, and a callback may report the end later. */
+    @Test
+    void aLossThatTheRenewalHasJustFoundIsNamed() throws Exception {
+        stepsDuringTheGrant = true;
+        losesTheLock = true;
+        try (LockClient locks = client()) {
+            run(locks, request(Duration.ZERO, List.of("/bin/true")), command -> {});
+        }
+        assertThat(report.exitCode()).isEqualTo(76);
+        assertThat(report.reason()).isEqualTo("lease on \"job\" was lost (NOT_OURS) before the command was started");
+        assertThat(report.json()).containsEntry("lossCause", LossCause.NOT_OURS);
+    }
+
+    /** The command has received TERM for want of time; then the renewal that decides finds the loss. */
+    @Test
+    void aLossThatIsFoundAfterTheCommandWasEndedIsNamed() throws Exception {
+        losesTheLock = true;
+        String waits = script("trap 'echo >term' TERM\nuntil [ -e go ]; do sleep 0.02; done\nexit 3");
+        try (LockClient locks = client()) {
+            run(locks, request(Duration.ZERO, OPTIONS.ttl(), List.of("/bin/sh", "-c", waits)), command -> {
+                while (!Files.exists(directory.resolve("term"))) {
+                    Thread.sleep(5);
+                }
+                clock.step(Duration.ofHours(1));
+                Files.createFile(directory.resolve("go"));
+            });
+        }
+        assertThat(report.exitCode()).isEqualTo(76);
+        assertThat(report.reason()).startsWith("lease on \"job\" was lost (NOT_OURS) while the command ran");
+        assertThat(report.json()).containsEntry("lossCause", LossCause.NOT_OURS);
     }
 
     /** The keyboard's Ctrl-C also ends the helper by which a JVM starts programs; here, the program has gone. */

@@ -146,12 +146,41 @@ class GuardedSignalTest {
         try (GuardedCommand command = GuardedCommand.prepare(settings, true, lookup)) {
             command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
             awaitRunning();
+            // A signal may have come a little before it was noted, and so before the command.
+            Thread.sleep(100);
             long atNanos = System.nanoTime();
             signalTheWitness();
             command.deliver(ForwardedSignal.TERM, atNanos);
             Files.createFile(directory.resolve("go"));
 
             assertThat(command.await().exitCode()).isEqualTo(3);
+        }
+    }
+
+    /** The witness has forgotten the first signal, and has a record of the second, which the command received. */
+    @Test
+    @Timeout(20)
+    void aSignalBeforeTheStartIsNotTakenForALaterOne() throws Exception {
+        String script = "cd '" + directory + "'\ntrap 'echo >>terms' TERM\necho >runs\n"
+                + "until [ -e go ]; do sleep 0.02; done\nexit 3";
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, Containment.REMEMBERED);
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        try (GuardedCommand command = GuardedCommand.prepare(settings, true, lookup)) {
+            command.awaitReady();
+            long beforeTheStart = System.nanoTime();
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+            awaitRunning();
+            signalTheWitness();
+            command.deliver(ForwardedSignal.TERM, beforeTheStart);
+            command.deliver(ForwardedSignal.TERM);
+            while (!Files.exists(directory.resolve("terms"))) {
+                Thread.sleep(5);
+            }
+            Files.createFile(directory.resolve("go"));
+
+            assertThat(command.await().exitCode()).isEqualTo(3);
+            assertThat(Files.readAllLines(directory.resolve("terms"))).hasSize(1);
         }
     }
 

@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of the times at which a command receives TERM and KILL: always before the validity is over. */
 @Tag("quick")
@@ -61,6 +62,34 @@ class LossDeadlineTest {
 
         assertThat(deadline.on(millis(10_000) + 1)).isEqualTo(new Step.Wait(1));
         assertThat(deadline.on(millis(10_000))).isEqualTo(new Step.Kill());
+    }
+
+    /** The remaining time is that to the end that was known, and a renewal is on its way. */
+    @ParameterizedTest
+    @EnumSource(names = {"TERM", "KILL"})
+    void onlyTheKillLeadEndsACommandWhileAnAnswerIsAwaited(OnLost onLost) {
+        LossDeadline deadline = new LossDeadline(onLost, GRACE, TTL);
+
+        assertThat(deadline.on(millis(9_000), millis(3_000))).isEqualTo(new Step.Wait(millis(50)));
+        assertThat(deadline.on(millis(9_000), millis(20))).isEqualTo(new Step.Wait(millis(20)));
+        assertThat(deadline.on(millis(530), millis(3_000))).isEqualTo(new Step.Wait(millis(30)));
+        assertThat(deadline.on(millis(500), millis(3_000))).isEqualTo(new Step.Kill());
+        assertThat(deadline.on(0, millis(3_000))).isEqualTo(new Step.Kill());
+    }
+
+    @Test
+    void theGraceCountsOnceNoAnswerIsAwaited() {
+        LossDeadline deadline = new LossDeadline(OnLost.TERM, GRACE, TTL);
+        assertThat(deadline.on(millis(9_000), millis(1))).isEqualTo(new Step.Wait(millis(1)));
+        assertThat(deadline.on(millis(8_999), Long.MAX_VALUE)).isEqualTo(new Step.Term());
+        assertThat(deadline.on(millis(8_998), Long.MAX_VALUE)).isEqualTo(new Step.Wait(millis(8_498)));
+    }
+
+    @Test
+    void anAnswerThatIsAwaitedChangesNothingForWhatIsLeftAlone() {
+        LossDeadline deadline = new LossDeadline(OnLost.IGNORE, GRACE, TTL);
+
+        assertThat(deadline.on(millis(9_000), millis(1))).isEqualTo(new Step.Wait(Long.MAX_VALUE));
     }
 
     @Test

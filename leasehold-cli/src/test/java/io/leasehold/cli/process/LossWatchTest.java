@@ -14,6 +14,8 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of the watch while the guardian, or the process that adopts orphans, is missing for a while. */
 @Timeout(120)
@@ -116,6 +118,89 @@ final class LossWatchTest {
         } finally {
             ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
         }
+    }
+
+    /** A lease in doubt; after some looks, something else is known. */
+    private static final class InDoubt implements RemainingTime {
+
+        private static final int LOOKS = 4;
+
+        private final long inDoubtNanos;
+        private final long afterwardsNanos;
+        private final AtomicInteger looks = new AtomicInteger();
+        private final CountDownLatch lookedAfterwards = new CountDownLatch(3);
+
+        InDoubt(Duration inDoubt, Duration afterwards) {
+            this.inDoubtNanos = inDoubt.toNanos();
+            this.afterwardsNanos = afterwards.toNanos();
+        }
+
+        @Override
+        public long nanos() {
+            if (looks.incrementAndGet() <= LOOKS) {
+                return inDoubtNanos;
+            }
+            lookedAfterwards.countDown();
+            return afterwardsNanos;
+        }
+
+        @Override
+        public long lookAgainNanos() {
+            return looks.get() <= LOOKS ? TimeUnit.HOURS.toNanos(1) : Long.MAX_VALUE;
+        }
+    }
+
+    /** The action of a watch with a grace of 10 s and a kill lead of 0.1 s. */
+    private static LossWatch.Action actionOn(InDoubt time, OnLost onLost) throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        SessionStarter sessions = SessionStarter.find(lookup);
+        RunMark mark = RunMark.create();
+        StartedCommand sleeper = sleeper(lookup, sessions, mark);
+        ProcessTree tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
+        try (Guardian guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null)) {
+            LossWatch watch = new LossWatch(
+                    time,
+                    onLost,
+                    Duration.ofSeconds(10),
+                    Duration.ofSeconds(2),
+                    tree,
+                    guardian,
+                    () -> false,
+                    refusing -> {});
+            watch.start();
+            while (watch.action() == LossWatch.Action.NONE && time.lookedAfterwards.getCount() > 0) {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+            }
+            watch.stop();
+            return watch.action();
+        } finally {
+            ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
+        }
+    }
+
+    /** A short suspension has left less than the grace, and the store confirms the lease at once. */
+    @ParameterizedTest
+    @EnumSource(names = {"TERM", "KILL"})
+    void theGraceAloneEndsNoCommandWhileARenewalIsOnItsWay(OnLost onLost) throws Exception {
+        InDoubt time = new InDoubt(Duration.ofSeconds(9), Duration.ofHours(1));
+
+        assertThat(actionOn(time, onLost)).isEqualTo(LossWatch.Action.NONE);
+    }
+
+    @Test
+    void theGraceEndsTheCommandIfTheRenewalIsNotAnswered() throws Exception {
+        InDoubt time = new InDoubt(Duration.ofSeconds(9), Duration.ofSeconds(8));
+
+        assertThat(actionOn(time, OnLost.TERM)).isEqualTo(LossWatch.Action.TERMINATED);
+        assertThat(time.looks).as("the looks in doubt come first").hasValueGreaterThan(InDoubt.LOOKS);
+    }
+
+    @Test
+    void theEndKillsTheCommandEvenWhileARenewalIsOnItsWay() throws Exception {
+        InDoubt time = new InDoubt(Duration.ofMillis(100), Duration.ofHours(1));
+
+        assertThat(actionOn(time, OnLost.TERM)).isEqualTo(LossWatch.Action.KILLED);
+        assertThat(time.looks).hasValue(1);
     }
 
     private static void awaitQuietly(CountDownLatch latch) {
