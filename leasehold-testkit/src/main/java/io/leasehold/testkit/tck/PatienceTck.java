@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.leasehold.Attempt;
+import io.leasehold.Durations;
 import io.leasehold.Holder;
 import io.leasehold.Lease;
 import io.leasehold.LockBusyException;
@@ -89,7 +90,7 @@ public interface PatienceTck extends SharesStore {
         Duration negative = Duration.ofMillis(-7);
         IllegalArgumentException refused = assertThrows(
                 IllegalArgumentException.class, () -> client.named(name).tryAcquire(negative));
-        assertTrue(String.valueOf(refused.getMessage()).contains(negative.toString()), "which value? " + refused);
+        assertTrue(String.valueOf(refused.getMessage()).contains(Durations.text(negative)), "which value? " + refused);
         assertThrows(IllegalArgumentException.class, () -> client.named(name).attemptAsync(negative));
         assertFalse(client.admin().inspect(name).isPresent());
     }
