@@ -245,7 +245,7 @@ class DeploymentTest {
         assertThat(sentinels.data().asksForLogin()).isTrue();
         assertThatThrownBy(() -> parse("redis://:p@a").credentials(provider))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("redis://a:6379 names a password, and a credentials provider is set");
+                .hasMessageContaining("redis://a:6379 names a password, but a credentials provider is also set");
     }
 
     @Test
