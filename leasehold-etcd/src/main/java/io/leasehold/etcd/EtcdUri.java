@@ -49,7 +49,7 @@ final class EtcdUri {
      */
     EtcdUri withoutLogin() {
         if (address.user() != null) {
-            throw address.refused("it names user and password, and a credentials provider is set: decide");
+            throw address.refused("it names user and password, but a credentials provider is also set: remove one of the two");
         }
         return this;
     }
