@@ -105,7 +105,7 @@ class EtcdUriTest {
         assertThat(without.withoutLogin()).isSameAs(without);
         assertThatThrownBy(() -> parse("etcd://me:hunter2@h").withoutLogin())
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("a credentials provider is set")
+                .hasMessageContaining("a credentials provider is also set")
                 .hasMessageNotContaining("hunter2");
         assertThatThrownBy(() -> new EtcdStoreProvider()
                         .open(
@@ -113,7 +113,7 @@ class EtcdUriTest {
                                 () -> Credentials.of("me", "other"),
                                 VirtualRuntime.seeded(1)))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("a credentials provider is set");
+                .hasMessageContaining("a credentials provider is also set");
     }
 
     /** Otherwise the client would start, and refuse every lock. */

@@ -13,7 +13,7 @@ final class LossDeadline {
 
     private static final long MIN_LEAD_NANOS = 50_000_000L;
     private static final long MAX_LEAD_NANOS = 500_000_000L;
-    /** In doubt, how long a step is valid: nobody reports a renewal that was confirmed. */
+    /** In doubt, how long a step is valid: no process reports a renewal that was confirmed. */
     private static final long DOUBT_NANOS = 50_000_000L;
 
     private final OnLost onLost;
