@@ -49,7 +49,8 @@ final class EtcdUri {
      */
     EtcdUri withoutLogin() {
         if (address.user() != null) {
-            throw address.refused("it names user and password, but a credentials provider is also set: remove one of the two");
+            throw address.refused(
+                    "it names user and password, but a credentials provider is also set: remove one of the two");
         }
         return this;
     }
