@@ -127,9 +127,9 @@ public final class LazyStore implements LockStore {
                 why = new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
             }
             failure = why;
-            // A state is logged once. A refusal for another reason, or after an outage, is another state. So is another
-            // kind of outage: the
-            // texts of one kind vary.
+            // A state is logged once. Another reason of a refusal is another state, and so is another kind of outage,
+            // whose
+            // texts vary.
             boolean isAway = mayPass(why);
             String reason = String.valueOf(why.getMessage());
             boolean isNews = isAway ? why.getClass() != away : !reason.equals(refusal);

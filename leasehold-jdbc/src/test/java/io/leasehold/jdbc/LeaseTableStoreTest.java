@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -13,6 +14,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.TokenRange;
+import io.leasehold.testkit.virtual.SteppedWallClock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -71,7 +73,7 @@ class LeaseTableStoreTest {
     }
 
     private LeaseClient open(Database database) {
-        return open(database, new SteppedWallClock());
+        return open(database, new SteppedWallClock(new SystemLockRuntime()));
     }
 
     private static AcquireRequest both(OwnerToken owner) {
@@ -142,7 +144,7 @@ class LeaseTableStoreTest {
     @ParameterizedTest
     @EnumSource
     void unusedRowsAreForgottenButTheirTokensAreNot(Database database) throws SQLException {
-        SteppedWallClock clock = new SteppedWallClock();
+        SteppedWallClock clock = new SteppedWallClock(new SystemLockRuntime());
         try (LeaseClient client = open(database, clock)) {
             OwnerToken held = client.owner();
             client.granted("held", held);

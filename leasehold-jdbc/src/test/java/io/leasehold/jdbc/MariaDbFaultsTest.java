@@ -13,10 +13,12 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.Finding.Grade;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.virtual.SteppedWallClock;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -146,9 +148,9 @@ class MariaDbFaultsTest implements ContentionTests, ClientRecordTests {
     /** Only the database's time counts. */
     @Test
     void clientClocksThatAreHoursWrongChangeNothing() throws SQLException {
-        SteppedWallClock ahead = new SteppedWallClock();
+        SteppedWallClock ahead = new SteppedWallClock(new SystemLockRuntime());
         ahead.step(Duration.ofHours(5));
-        SteppedWallClock behind = new SteppedWallClock();
+        SteppedWallClock behind = new SteppedWallClock(new SystemLockRuntime());
         behind.step(Duration.ofHours(-5));
         try (LeaseClient early = LeaseClient.open(
                         behind, runtime -> new JdbcStoreProvider().open(StoreUri.parse(server.url()), runtime));

@@ -8,8 +8,10 @@ import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.Finding.Grade;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.virtual.SteppedWallClock;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -86,7 +88,7 @@ class PostgresDoctorTest {
     }
 
     private static void gradesAClockThatIsAhead(String url) {
-        SteppedWallClock behind = new SteppedWallClock();
+        SteppedWallClock behind = new SteppedWallClock(new SystemLockRuntime());
         behind.step(Duration.ofHours(-1));
         try (LeaseClient client =
                 LeaseClient.open(behind, runtime -> new JdbcStoreProvider().open(StoreUri.parse(url), runtime))) {

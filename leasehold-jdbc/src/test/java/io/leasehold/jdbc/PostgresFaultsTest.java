@@ -8,6 +8,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.fencing.Admission;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -15,6 +16,7 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.virtual.SteppedWallClock;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -313,9 +315,9 @@ class PostgresFaultsTest {
     /** Only the database's time counts. */
     @Test
     void clientClocksThatAreHoursWrongChangeNothing() throws SQLException {
-        SteppedWallClock ahead = new SteppedWallClock();
+        SteppedWallClock ahead = new SteppedWallClock(new SystemLockRuntime());
         ahead.step(Duration.ofHours(5));
-        SteppedWallClock behind = new SteppedWallClock();
+        SteppedWallClock behind = new SteppedWallClock(new SystemLockRuntime());
         behind.step(Duration.ofHours(-5));
         try (LeaseClient early = LeaseClient.open(
                         behind, runtime -> new JdbcStoreProvider().open(StoreUri.parse(server.url()), runtime));

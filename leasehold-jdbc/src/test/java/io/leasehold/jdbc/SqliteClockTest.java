@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.testkit.process.ChildJvm;
+import io.leasehold.testkit.virtual.SteppedWallClock;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
@@ -55,7 +57,7 @@ class SqliteClockTest {
     @ParameterizedTest
     @ValueSource(strings = {"fence_floor", "token_horizon"})
     void afterABootTokensGoOnAboveWhateverWasGranted(String bound) throws SQLException {
-        SteppedWallClock clock = new SteppedWallClock();
+        SteppedWallClock clock = new SteppedWallClock(new SystemLockRuntime());
         open(clock).close();
         long granted = (clock.wallMillis() + 3_600_000) * 1_000;
         try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file());
@@ -72,9 +74,9 @@ class SqliteClockTest {
     @ParameterizedTest
     @ValueSource(longs = {-1, 1})
     void aStepOfTheWallClockNeitherEndsNorLengthensALease(long hours) {
-        SteppedWallClock clock = new SteppedWallClock();
+        SteppedWallClock clock = new SteppedWallClock(new SystemLockRuntime());
         try (LeaseClient client = open(clock);
-                LeaseClient other = open(new SteppedWallClock())) {
+                LeaseClient other = open(new SteppedWallClock(new SystemLockRuntime()))) {
             OwnerToken owner = client.owner();
             AcquireReply.Granted granted = client.granted("x", owner);
             clock.step(Duration.ofHours(hours));
@@ -93,7 +95,7 @@ class SqliteClockTest {
 
     @Test
     void aShortLeaseEndsInItsTimeAlthoughTheWallClockWentBack() {
-        SteppedWallClock clock = new SteppedWallClock();
+        SteppedWallClock clock = new SteppedWallClock(new SystemLockRuntime());
         try (LeaseClient client = open(clock)) {
             AcquireReply reply = client.acquire(AcquireRequest.exclusive(
                     List.of(LockName.exactly("x")),
@@ -149,7 +151,7 @@ class SqliteClockTest {
 
     @Test
     void holdsOfAnEarlierBootAreVoid() throws SQLException {
-        try (LeaseClient client = open(new SteppedWallClock())) {
+        try (LeaseClient client = open(new SteppedWallClock(new SystemLockRuntime()))) {
             OwnerToken owner = client.owner();
             AcquireReply.Granted granted = client.granted("x", owner);
             execute(
@@ -165,7 +167,7 @@ class SqliteClockTest {
 
     @Test
     void anEndThatCannotBeIsBoundedByTheTtl() throws SQLException {
-        try (LeaseClient client = open(new SteppedWallClock())) {
+        try (LeaseClient client = open(new SteppedWallClock(new SystemLockRuntime()))) {
             client.granted("x", client.owner());
             execute("UPDATE leasehold_lock SET expires_at = expires_at + 86400000000000");
             assertThat(client.acquire("x", client.owner())).isInstanceOf(AcquireReply.Busy.class);
@@ -183,13 +185,13 @@ class SqliteClockTest {
             })
     void tokensIncreaseOverALossOfPower(String loss) throws SQLException {
         long before;
-        try (LeaseClient client = open(new SteppedWallClock())) {
+        try (LeaseClient client = open(new SteppedWallClock(new SystemLockRuntime()))) {
             AcquireRequest request = LeaseClient.request("x", client.owner()).reserve(64);
             before = client.acquire(request).ballot();
         }
         execute(loss);
         execute("UPDATE leasehold_store SET boot = 'boot:before'");
-        SteppedWallClock behind = new SteppedWallClock();
+        SteppedWallClock behind = new SteppedWallClock(new SystemLockRuntime());
         behind.step(Duration.ofHours(-1));
         try (LeaseClient client = open(behind)) {
             assertThat(client.granted("x", client.owner()).grant().tokens().first())
@@ -199,7 +201,7 @@ class SqliteClockTest {
 
     @Test
     void noTokenIsBeyondTheHorizon() throws SQLException {
-        try (LeaseClient client = open(new SteppedWallClock())) {
+        try (LeaseClient client = open(new SteppedWallClock(new SystemLockRuntime()))) {
             long ahead = client.runtime.wallMillis() * 1000;
             for (int i = 0; i < 5; i++) {
                 OwnerToken owner = client.owner();

@@ -4,7 +4,6 @@ import io.leasehold.Attempt;
 import io.leasehold.Durations;
 import io.leasehold.Guarantee;
 import io.leasehold.Lease;
-import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
@@ -23,7 +22,6 @@ import io.leasehold.cli.process.GuardedCommand;
 import io.leasehold.cli.process.Preparation;
 import io.leasehold.cli.process.SignalForwarder;
 import io.leasehold.cli.process.TerminalStop;
-import io.leasehold.spi.method.LeaseScope;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -333,7 +331,7 @@ final class LockedRun {
             return false;
         }
         if (!left.isHeld()) {
-            LossCause cause = causeOf(lease);
+            LossCause cause = left.cause();
             report.lost(cause)
                     .ended(
                             Outcome.LOST,
@@ -381,7 +379,7 @@ final class LockedRun {
                     "the guardian was killed and could not be restarted, so the command was ended (exit code "
                             + ended.exitCode() + ")");
         } else if (ended.endedForLease() || !isHeld) {
-            reportLost(causeOf(lease), isHeld, ended);
+            reportLost(left.cause(), isHeld, ended);
         } else {
             report.ended(Outcome.COMPLETED, ended.exitCode(), leftBehind(ended.leftBehind()));
         }
@@ -420,12 +418,6 @@ final class LockedRun {
             return lock + " was lost (" + cause + ")";
         }
         return isHeld ? lock + " could not be renewed in time" : lock + " ended";
-    }
-
-    /** The cause of a loss, which is known after the wait for a renewal, before a callback reports it. */
-    private static @Nullable LossCause causeOf(Lease lease) {
-        LeaseLostException lost = LeaseScope.lossOf(lease);
-        return lost == null ? null : lost.lossCause();
     }
 
     private static @Nullable String leftBehind(int processes) {

@@ -198,6 +198,12 @@ final class TimeLeft implements RemainingTime {
         return leftNanos > 0 ? leftNanos : Long.MAX_VALUE;
     }
 
+    /** Why the lease was lost; null if it was not. */
+    @Nullable
+    LossCause cause() {
+        return state.cause();
+    }
+
     private synchronized boolean isDoubted() {
         return nanos() <= 0 || doubted;
     }

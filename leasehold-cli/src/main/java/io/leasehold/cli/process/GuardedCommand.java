@@ -219,9 +219,9 @@ public final class GuardedCommand implements AutoCloseable {
     public void deliver(ForwardedSignal signal, long atNanos) {
         SignalWitness others = witness;
         StartMoment start = moment;
-        // It has forgotten an earlier one, and would take the record of a later one for it. Otherwise it is asked in
-        // any
-        // case: it forgets this signal then.
+        // The witness has forgotten an earlier one, and would take the record of a later one for it. It forgets every
+        // other
+        // signal by this question.
         boolean isForgotten = atNanos - forgottenAtNanos < 0;
         boolean wentToGroup = !isForgotten && others != null && others.wentToGroup(signal);
         if (!wentToGroup || (start != null && start.mayFollow(atNanos))) {

@@ -19,6 +19,8 @@ final class WatchfulPause {
     private final LongSupplier nanoTime;
     private final LongSupplier uptime;
     private final LongConsumer park;
+    private long fromUptime;
+    private long fromNanos;
 
     /**
      * Creates a pause.
@@ -31,24 +33,29 @@ final class WatchfulPause {
         this.nanoTime = nanoTime;
         this.uptime = uptime;
         this.park = park;
+        begin();
+    }
+
+    /** A suspension from now on ends the next pause: between two pauses, its length is decided. */
+    private void begin() {
+        // The up-time first: a suspension in between counts.
+        fromUptime = uptime.getAsLong();
+        fromNanos = nanoTime.getAsLong();
     }
 
     /** Waits this long, but not after a suspension, nor once the condition is true and the thread is woken up. */
     void take(long nanos, BooleanSupplier isOver) {
-        long fromNanos = nanoTime.getAsLong();
-        long fromUptime = uptime.getAsLong();
+        long startNanos = nanoTime.getAsLong();
         long left = nanos;
-        while (left > 0 && !isOver.getAsBoolean()) {
+        while (left > 0 && !isOver.getAsBoolean() && !wasSuspended()) {
             park.accept(Math.min(left, SLICE_NANOS));
-            long ranNanos = nanoTime.getAsLong() - fromNanos;
-            if (wasSuspended(fromUptime, ranNanos)) {
-                return;
-            }
-            left = nanos - ranNanos;
+            left = nanos - (nanoTime.getAsLong() - startNanos);
         }
+        begin();
     }
 
-    private boolean wasSuspended(long fromUptime, long ranNanos) {
+    private boolean wasSuspended() {
+        long ranNanos = nanoTime.getAsLong() - fromNanos;
         return fromUptime > UptimeClock.UNKNOWN
                 && uptime.getAsLong() - fromUptime > ranNanos / NANOS_PER_HUNDREDTH + AHEAD_HUNDREDTHS;
     }

@@ -20,6 +20,7 @@ import io.leasehold.cli.process.SignalForwarder;
 import io.leasehold.cli.process.TestCommands;
 import io.leasehold.cli.process.TestSignals;
 import io.leasehold.cli.process.TypedWords;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.memory.InMemoryStoreProvider;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -29,6 +30,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.virtual.PassingStore;
+import io.leasehold.testkit.virtual.SteppedWallClock;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -64,7 +66,7 @@ class RunInDoubtTest {
     @TempDir
     private Path directory;
 
-    private final SteppedClock clock = new SteppedClock();
+    private final SteppedWallClock clock = new SteppedWallClock(new SystemLockRuntime());
     private final CompletableFuture<Void> renewalSent = new CompletableFuture<>();
     private final CompletableFuture<Void> mayAnswer = new CompletableFuture<>();
     private final SignalForwarder signals = TestSignals.forwarder();

@@ -30,9 +30,13 @@ class WatchfulPauseTest {
         whileParked.run();
     }
 
+    private void take(long nanos) {
+        pause.take(nanos, () -> over);
+    }
+
     @Test
     void lastsAsLongAsItShould() {
-        pause.take(millis(600), () -> over);
+        take(millis(600));
         assertThat(parked).containsExactly(millis(250), millis(250), millis(100));
     }
 
@@ -40,38 +44,58 @@ class WatchfulPauseTest {
     @Test
     void endsAfterASuspension() {
         whileParked = () -> uptime += 6;
-        pause.take(millis(5_000), () -> over);
+        take(millis(5_000));
         assertThat(parked).containsExactly(millis(250));
+        whileParked = () -> {};
+        take(millis(100));
+        assertThat(parked).as("the next one lasts").containsExactly(millis(250), millis(100));
     }
 
     @Test
     void aSuspensionInALaterSliceEndsItToo() {
         whileParked = () -> uptime += parked.size() == 3 ? 1_300 : 0;
-        pause.take(millis(5_000), () -> over);
+        take(millis(5_000));
         assertThat(parked).hasSize(3);
+    }
+
+    /** Its time left is that of the moment before. */
+    @Test
+    void aSuspensionDuringTheDecisionLeavesNoPause() {
+        uptime += 1_300;
+        take(millis(5_000));
+        assertThat(parked).isEmpty();
+    }
+
+    /** A pause is never empty because its decision took long: the next one would follow at once, again and again. */
+    @Test
+    void aLongDecisionTakesNothingFromThePause() {
+        now += millis(20);
+        uptime += 2;
+        take(millis(1));
+        assertThat(parked).containsExactly(millis(1));
     }
 
     /** The up-time clock is coarse. */
     @Test
     void roundingIsNoSuspension() {
         whileParked = () -> uptime += parked.size() == 1 ? 5 : 0;
-        pause.take(millis(600), () -> over);
+        take(millis(600));
         assertThat(parked).hasSize(3);
     }
 
     @Test
     void endsWhenACheckIsWanted() {
         whileParked = () -> over = parked.size() == 2;
-        pause.take(millis(5_000), () -> over);
+        take(millis(5_000));
         assertThat(parked).hasSize(2);
-        pause.take(millis(5_000), () -> over);
+        take(millis(5_000));
         assertThat(parked).as("it was wanted before").hasSize(2);
     }
 
     @Test
     void lastsAsLongAsItShouldWithoutAnUptimeClock() {
         uptime = UptimeClock.UNKNOWN;
-        pause.take(millis(600), () -> over);
+        take(millis(600));
         assertThat(parked).hasSize(3);
     }
 
@@ -79,7 +103,7 @@ class WatchfulPauseTest {
     @Test
     void aClockThatCannotBeReadForAWhileEndsNothing() {
         whileParked = () -> uptime = UptimeClock.UNKNOWN;
-        pause.take(millis(600), () -> over);
+        take(millis(600));
         assertThat(parked).hasSize(3);
     }
 }

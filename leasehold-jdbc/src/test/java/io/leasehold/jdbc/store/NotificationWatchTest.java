@@ -7,6 +7,7 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.testkit.virtual.PassingRuntime;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -228,14 +229,13 @@ class NotificationWatchTest {
     }
 
     /** A clock that a test advances, and a system that may fail to start a thread. */
-    private final class Ahead implements LockRuntime {
-        private final LockRuntime real;
+    private final class Ahead extends PassingRuntime {
         private final AtomicLong nanos = new AtomicLong();
         private final AtomicInteger threads = new AtomicInteger();
         private final AtomicInteger failures = new AtomicInteger();
 
         Ahead(LockRuntime real) {
-            this.real = real;
+            super(real);
         }
 
         void goOn(Duration by) {
@@ -244,17 +244,7 @@ class NotificationWatchTest {
 
         @Override
         public long nanoTime() {
-            return real.nanoTime() + nanos.get();
-        }
-
-        @Override
-        public long wallMillis() {
-            return real.wallMillis();
-        }
-
-        @Override
-        public Timer schedule(long delayNanos, Runnable task) {
-            return real.schedule(delayNanos, task);
+            return super.nanoTime() + nanos.get();
         }
 
         @Override
@@ -263,35 +253,10 @@ class NotificationWatchTest {
             if (failures.getAndDecrement() > 0) {
                 throw new OutOfMemoryError("unable to create native thread");
             }
-            LockRuntime.super.startThread(name, () -> {
+            super.startThread(name, () -> {
                 task.run();
                 ending.incrementAndGet();
             });
-        }
-
-        @Override
-        public void execute(Runnable task) {
-            real.execute(task);
-        }
-
-        @Override
-        public void randomBytes(byte[] bytes) {
-            real.randomBytes(bytes);
-        }
-
-        @Override
-        public long randomBelow(long bound) {
-            return real.randomBelow(bound);
-        }
-
-        @Override
-        public void await(CompletableFuture<?> future) throws InterruptedException {
-            real.await(future);
-        }
-
-        @Override
-        public void close() {
-            real.close();
         }
     }
 }
