@@ -360,11 +360,11 @@ final class LockedRun {
             return false;
         }
         signals.handTo(null);
-        return reportEnd(lease, left, ended, lookup);
+        return reportEnd(left, ended, lookup);
     }
 
     /** Reports how the command ended; returns whether it ran. */
-    private boolean reportEnd(Lease lease, TimeLeft left, GuardedCommand.Ended ended, CommandLookup lookup) {
+    private boolean reportEnd(TimeLeft left, GuardedCommand.Ended ended, CommandLookup lookup) {
         Failure vanished = ended.endedForLease() ? null : StartFailure.behind(ended.exitCode(), commandIn(lookup));
         if (vanished != null) {
             notStarted(vanished);
