@@ -306,21 +306,35 @@ final class SeveralPlacesTest {
     @Test
     void aSessionIsNotIdleBeforeTheTimeLimitOfItsRequest() {
         for (int i = 1; i <= 9; i++) {
-            OwnerToken owner = owner("a");
-            store.acquire(AcquireRequest.exclusive(
-                    List.of(LockName.exactly("a")),
-                    owner,
-                    "host/1/x",
-                    Duration.ofSeconds(100 + i).toNanos(),
-                    Duration.ofSeconds(25).toNanos()));
-            ensemble.connect();
-            store.release(new ReleaseRequest(
-                    List.of(LockName.exactly("a")), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
+            askAndRelease(Duration.ofSeconds(100 + i), Duration.ofSeconds(25));
         }
         runtime.runFor(Duration.ofSeconds(24));
         assertThat(openSessions()).isEqualTo(9);
         runtime.runFor(Duration.ofSeconds(10));
         assertThat(openSessions()).isEqualTo(8);
+    }
+
+    /** Requests with many ttls and short limits, one after another, do not each open a session. */
+    @Test
+    void aSessionIsNotIdleInTheFirstTenSecondsEvenIfItsRequestIsShorter() {
+        for (int i = 1; i <= 8; i++) {
+            askAndRelease(Duration.ofSeconds(100 + i), Duration.ofSeconds(1));
+        }
+        runtime.runFor(Duration.ofSeconds(9));
+        askAndRelease(Duration.ofSeconds(109), Duration.ofSeconds(1));
+        assertThat(openSessions()).isEqualTo(9);
+        runtime.runFor(Duration.ofSeconds(1));
+        askAndRelease(Duration.ofSeconds(110), Duration.ofSeconds(1));
+        assertThat(openSessions()).isEqualTo(8);
+    }
+
+    private void askAndRelease(Duration ttl, Duration limit) {
+        OwnerToken owner = owner("a");
+        store.acquire(AcquireRequest.exclusive(
+                List.of(LockName.exactly("a")), owner, "host/1/x", ttl.toNanos(), limit.toNanos()));
+        ensemble.connect();
+        store.release(new ReleaseRequest(
+                List.of(LockName.exactly("a")), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
     }
 
     private long openSessions() {

@@ -203,6 +203,48 @@ final class LossWatchTest {
         assertThat(time.looks).hasValue(1);
     }
 
+    /** One look answers each change of the validity; the watch then pauses again. */
+    @Test
+    void aChangeOfTheValidityIsLookedAtOnce() throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        SessionStarter sessions = SessionStarter.find(lookup);
+        RunMark mark = RunMark.create();
+        StartedCommand sleeper = sleeper(lookup, sessions, mark);
+        ProcessTree tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
+        AtomicInteger looks = new AtomicInteger();
+        try (Guardian guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null)) {
+            LossWatch watch = new LossWatch(
+                    () -> {
+                        looks.incrementAndGet();
+                        return TimeUnit.HOURS.toNanos(1);
+                    },
+                    OnLost.TERM,
+                    Duration.ofSeconds(1),
+                    Duration.ofMinutes(1),
+                    tree,
+                    guardian,
+                    () -> false,
+                    refusing -> {});
+            watch.start();
+            untilMoreThan(0, looks);
+            int before = looks.get();
+            watch.check();
+            untilMoreThan(before, looks);
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(300));
+            watch.stop();
+
+            assertThat(looks).as("one for the change, and those of whole ticks of 5 s").hasValueLessThan(before + 10);
+        } finally {
+            ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
+        }
+    }
+
+    private static void untilMoreThan(int some, AtomicInteger looks) {
+        while (looks.get() <= some) {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+        }
+    }
+
     private static void awaitQuietly(CountDownLatch latch) {
         try {
             latch.await();
