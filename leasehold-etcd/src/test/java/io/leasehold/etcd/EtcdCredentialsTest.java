@@ -160,7 +160,7 @@ final class EtcdCredentialsTest {
                         .credentials(vault)
                         .connect())
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("decide")
+                .hasMessageContaining("a credentials provider is also set")
                 .hasMessageNotContaining("s3cret");
     }
 

@@ -244,7 +244,7 @@ final class RedisCredentialsTest {
                 .hasMessageContaining("credentials provider");
         assertThatThrownBy(() -> connect("redis://:s3cret@127.0.0.1:1", new Vault()))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("decide")
+                .hasMessageContaining("a credentials provider is also set")
                 .hasMessageNotContaining("s3cret");
         assertThatThrownBy(() -> connect("memory:", new Vault()))
                 .isInstanceOf(IllegalArgumentException.class)
