@@ -348,7 +348,7 @@ final class LockedRun {
                     ChildEnvironment.of(
                             lease, left, locks.holderId(), request.options().ttl(), invocation.environment()),
                     left);
-            signals.handTo(command::deliver, command::deliver);
+            signals.handTo(command::deliver, command::deliverKept);
             ended = command.await();
         } catch (IOException e) {
             if (signals.first() == null) {

@@ -207,23 +207,27 @@ public final class GuardedCommand implements AutoCloseable {
         strayWatch.start();
     }
 
-    /** Passes a signal on, unless it went to the whole group of this process and therefore to the command. */
-    public void deliver(ForwardedSignal signal) {
+    /**
+     * Passes a signal on, unless it went to the whole group of this process and therefore to the command.
+     *
+     * @param atNanos when it came, by the monotonic clock
+     */
+    public void deliver(ForwardedSignal signal, long atNanos) {
         SignalWitness others = witness;
-        if (others == null || !others.wentToGroup(signal)) {
+        if (others == null || !others.wentToGroup(signal, atNanos)) {
             passOn(signal);
         }
     }
 
-    /** The same for a signal that came before this call, at this time of the monotonic clock. */
-    public void deliver(ForwardedSignal signal, long atNanos) {
+    /** The same for a signal that was kept until this call, and may have come before the command. */
+    public void deliverKept(ForwardedSignal signal, long atNanos) {
         SignalWitness others = witness;
         StartMoment start = moment;
-        // The witness has forgotten an earlier one, and would take the record of a later one for it. It forgets every
-        // other
-        // signal by this question.
+        // The witness has forgotten an earlier one, and would take the record of a later one for it. By this question,
+        // it
+        // forgets every other signal.
         boolean isForgotten = atNanos - forgottenAtNanos < 0;
-        boolean wentToGroup = !isForgotten && others != null && others.wentToGroup(signal);
+        boolean wentToGroup = !isForgotten && others != null && others.wentToGroup(signal, atNanos);
         if (!wentToGroup || (start != null && start.mayFollow(atNanos))) {
             passOn(signal);
         }

@@ -18,13 +18,13 @@ public final class SignalForwarder {
     private final Object turn = new Object();
 
     private final Deque<Kept> kept = new ArrayDeque<>();
-    private @Nullable Consumer<ForwardedSignal> responsible;
+    private @Nullable Receiver responsible;
     private @Nullable ForwardedSignal first;
 
     private record Kept(ForwardedSignal signal, long atNanos) {}
 
-    /** Receives a signal that was kept. */
-    public interface LateReceiver {
+    /** Receives signals together with the times at which they came. */
+    public interface Receiver {
 
         /** Receives a signal that came at this time of the monotonic clock. */
         void receive(ForwardedSignal signal, long atNanos);
@@ -57,11 +57,11 @@ public final class SignalForwarder {
             }
         }
         synchronized (turn) {
-            Consumer<ForwardedSignal> receiver = responsible;
+            Receiver receiver = responsible;
             if (receiver == null) {
                 kept.addLast(new Kept(signal, atNanos));
             } else {
-                receiver.accept(signal);
+                receiver.receive(signal, atNanos);
             }
         }
     }
@@ -69,22 +69,23 @@ public final class SignalForwarder {
     /** Sets the receiver when the former one has finished, and passes it the kept signals; null keeps later ones. */
     public void handTo(@Nullable Consumer<ForwardedSignal> receiver) {
         synchronized (turn) {
-            responsible = receiver;
+            responsible = null;
             if (receiver != null) {
-                passKept((signal, atNanos) -> receiver.accept(signal));
+                Receiver timeless = (signal, atNanos) -> receiver.accept(signal);
+                handTo(timeless, timeless);
             }
         }
     }
 
     /** The same with another receiver for the kept signals. */
-    public void handTo(Consumer<ForwardedSignal> receiver, LateReceiver late) {
+    public void handTo(Receiver receiver, Receiver late) {
         synchronized (turn) {
             responsible = receiver;
             passKept(late);
         }
     }
 
-    private void passKept(LateReceiver late) {
+    private void passKept(Receiver late) {
         List<Kept> missed = List.copyOf(kept);
         kept.clear();
         missed.forEach(one -> late.receive(one.signal(), one.atNanos()));

@@ -32,6 +32,9 @@ final class SignalWitness implements AutoCloseable {
 
     private final Process process;
     private final Map<ForwardedSignal, Deque<Long>> seenAtNanos = new EnumMap<>(ForwardedSignal.class);
+    /** When the last report of each signal came, if a question has used it. */
+    private final Map<ForwardedSignal, Long> usedAtNanos = new EnumMap<>(ForwardedSignal.class);
+
     private boolean ready;
     private boolean gone;
     private long asked;
@@ -98,10 +101,15 @@ final class SignalWitness implements AutoCloseable {
             ask();
         }
         seenAtNanos.clear();
+        usedAtNanos.clear();
     }
 
-    /** Asks the witness whether this signal, which has just reached this process, went to the whole group. */
-    synchronized boolean wentToGroup(ForwardedSignal signal) {
+    /**
+     * Asks the witness whether this signal, which has just reached this process, went to the whole group.
+     *
+     * @param notedAtNanos when it reached this process, by the monotonic clock
+     */
+    synchronized boolean wentToGroup(ForwardedSignal signal, long notedAtNanos) {
         if (saw(signal)) {
             return true;
         }
@@ -109,7 +117,13 @@ final class SignalWitness implements AutoCloseable {
             await(() -> !seen(signal).isEmpty(), LATE_NANOS);
         }
         // Even if it has ended meanwhile: its last reports count.
-        return saw(signal);
+        return saw(signal) || isReported(signal, notedAtNanos);
+    }
+
+    /** Signals of one kind that arrive before the witness runs are one to it, as to any process: it reports them once. */
+    private boolean isReported(ForwardedSignal signal, long notedAtNanos) {
+        Long usedAtNanos = this.usedAtNanos.get(signal);
+        return usedAtNanos != null && usedAtNanos - notedAtNanos >= 0;
     }
 
     private boolean saw(ForwardedSignal signal) {
@@ -117,7 +131,12 @@ final class SignalWitness implements AutoCloseable {
         while (!seen.isEmpty() && System.nanoTime() - seen.getFirst() > MEMORY_NANOS) {
             seen.removeFirst();
         }
-        return seen.pollFirst() != null;
+        Long reportedAtNanos = seen.pollFirst();
+        if (reportedAtNanos == null) {
+            return false;
+        }
+        usedAtNanos.put(signal, reportedAtNanos);
+        return true;
     }
 
     /** Whether it has reported all signals that it received. */

@@ -47,7 +47,7 @@ class GuardedSignalTest {
         try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
             command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
             awaitRunning();
-            command.deliver(ForwardedSignal.TERM);
+            command.deliver(ForwardedSignal.TERM, System.nanoTime());
 
             GuardedCommand.Ended ended = command.await();
 
@@ -79,7 +79,7 @@ class GuardedSignalTest {
         try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
             command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
             awaitRunning();
-            command.deliver(ForwardedSignal.TERM);
+            command.deliver(ForwardedSignal.TERM, System.nanoTime());
 
             assertThat(command.await().exitCode()).isEqualTo(3);
             assertThat(Files.readAllLines(directory.resolve("terms"))).hasSize(1);
@@ -128,7 +128,7 @@ class GuardedSignalTest {
             command.awaitReady();
             SignalsTheWitness environment = new SignalsTheWitness();
             command.start(environment, () -> TimeUnit.HOURS.toNanos(1));
-            command.deliver(ForwardedSignal.TERM, environment.sentAtNanos);
+            command.deliverKept(ForwardedSignal.TERM, environment.sentAtNanos);
 
             assertThat(command.await().exitCode()).isEqualTo(143);
         }
@@ -150,7 +150,7 @@ class GuardedSignalTest {
             Thread.sleep(100);
             long atNanos = System.nanoTime();
             signalTheWitness();
-            command.deliver(ForwardedSignal.TERM, atNanos);
+            command.deliverKept(ForwardedSignal.TERM, atNanos);
             Files.createFile(directory.resolve("go"));
 
             assertThat(command.await().exitCode()).isEqualTo(3);
@@ -172,8 +172,8 @@ class GuardedSignalTest {
             command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
             awaitRunning();
             signalTheWitness();
-            command.deliver(ForwardedSignal.TERM, beforeTheStart);
-            command.deliver(ForwardedSignal.TERM);
+            command.deliverKept(ForwardedSignal.TERM, beforeTheStart);
+            command.deliver(ForwardedSignal.TERM, System.nanoTime());
             while (!Files.exists(directory.resolve("terms"))) {
                 Thread.sleep(5);
             }

@@ -233,7 +233,9 @@ final class LossWatchTest {
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(300));
             watch.stop();
 
-            assertThat(looks).as("one for the change, and those of whole ticks of 5 s").hasValueLessThan(before + 10);
+            assertThat(looks)
+                    .as("one for the change, and those of whole ticks of 5 s")
+                    .hasValueLessThan(before + 10);
         } finally {
             ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
         }

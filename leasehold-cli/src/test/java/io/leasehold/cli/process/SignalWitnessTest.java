@@ -51,15 +51,19 @@ class SignalWitnessTest {
 
     @Test
     void tellsWhatReachedItFromWhatDidNot() throws IOException {
-        assertThat(witness.wentToGroup(ForwardedSignal.TERM)).isFalse();
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM, System.nanoTime())).isFalse();
 
         for (int nth = 1; nth <= 3; nth++) {
             send("TERM");
 
-            assertThat(witness.wentToGroup(ForwardedSignal.TERM)).as("%s", nth).isTrue();
-            assertThat(witness.wentToGroup(ForwardedSignal.TERM)).as("once").isFalse();
+            assertThat(witness.wentToGroup(ForwardedSignal.TERM, System.nanoTime()))
+                    .as("%s", nth)
+                    .isTrue();
+            assertThat(witness.wentToGroup(ForwardedSignal.TERM, System.nanoTime()))
+                    .as("once")
+                    .isFalse();
         }
-        assertThat(witness.wentToGroup(ForwardedSignal.HUP)).isFalse();
+        assertThat(witness.wentToGroup(ForwardedSignal.HUP, System.nanoTime())).isFalse();
     }
 
     /** A command that is started afterwards did not receive it. */
@@ -69,9 +73,9 @@ class SignalWitnessTest {
 
         witness.forget();
 
-        assertThat(witness.wentToGroup(ForwardedSignal.TERM)).isFalse();
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM, System.nanoTime())).isFalse();
         send("TERM");
-        assertThat(witness.wentToGroup(ForwardedSignal.TERM)).isTrue();
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM, System.nanoTime())).isTrue();
     }
 
     /** On a busy machine it may take seconds until the witness runs. */
@@ -80,7 +84,7 @@ class SignalWitnessTest {
         send("STOP");
         send("TERM");
         CompletableFuture<Boolean> answer =
-                CompletableFuture.supplyAsync(() -> witness.wentToGroup(ForwardedSignal.TERM));
+                CompletableFuture.supplyAsync(() -> witness.wentToGroup(ForwardedSignal.TERM, System.nanoTime()));
         TimeUnit.MILLISECONDS.sleep(1_500);
         assertThat(answer).isNotDone();
 
@@ -89,10 +93,27 @@ class SignalWitnessTest {
         assertThat(answer.get()).isTrue();
     }
 
+    /** Ctrl-C twice on a busy machine: to the witness, the second signal is the first one, which it has not seen yet. */
+    @Test
+    void reportsOnceWhatArrivedBeforeItRan() throws Exception {
+        send("STOP");
+        send("TERM");
+        long first = System.nanoTime();
+        send("TERM");
+        long second = System.nanoTime();
+        send("CONT");
+
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM, first)).isTrue();
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM, second)).isTrue();
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM, System.nanoTime()))
+                .as("a later one to this process alone")
+                .isFalse();
+    }
+
     @Test
     void knowsOfNoneOnceItHasEnded() throws IOException {
         send("KILL");
 
-        assertThat(witness.wentToGroup(ForwardedSignal.HUP)).isFalse();
+        assertThat(witness.wentToGroup(ForwardedSignal.HUP, System.nanoTime())).isFalse();
     }
 }
