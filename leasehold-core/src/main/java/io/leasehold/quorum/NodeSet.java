@@ -135,21 +135,16 @@ final class NodeSet {
         }
     }
 
-    /** The request by which a node receives a ballot. */
+    /** The request by which a node receives a ballot; made on the caller's thread, and only if the ballot is sent. */
     interface Proposal {
         CompletableFuture<NodeReply> send(LockNode node, Ballot ballot, Membership membership);
-    }
-
-    /** Proposes a ballot for a lock to one node: see {@link #propose(int, Proposal, Ballot, long, long)}. */
-    CompletableFuture<NodeReply> propose(int node, Ballot ballot, long estimateMicros, long floor) {
-        return propose(node, LockNode::acquire, ballot, estimateMicros, floor);
     }
 
     /**
      * Proposes a ballot to one node, if the node may receive it.
      *
      * @param estimateMicros the clock of the set from which the candidate was derived
-     * @param floor the highest floor that this node has reported
+     * @param floor the highest believed floor that this node has reported
      */
     CompletableFuture<NodeReply> propose(int node, Proposal proposal, Ballot ballot, long estimateMicros, long floor) {
         long nowNanos = runtime.nanoTime();

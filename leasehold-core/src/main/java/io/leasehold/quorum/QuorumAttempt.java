@@ -63,7 +63,7 @@ final class QuorumAttempt {
     private final int nodes;
     private final String configuration;
     private final QuorumSettings settings;
-    /** The highest floor that each node has reported. */
+    /** The highest believed floor that each node has reported. */
     private final long[] floors;
 
     private @Nullable AcquireRequest request;
@@ -73,7 +73,7 @@ final class QuorumAttempt {
     /** The number of rounds that a limit has ended since the last answer of another kind. */
     private int cutShort;
 
-    /** The highest ballot of all rounds and repairs. */
+    /** The highest ballot of all rounds, and of the repairs that were sent. */
     private long highest;
 
     /** The first ballot, which is the place of a waiter at every node; zero before it. */
@@ -233,10 +233,10 @@ final class QuorumAttempt {
                 : new Ballot(sent, candidate, wanted.reserve());
     }
 
-    /** The ballot that repairs a node without the key. */
+    /** The ballot that repairs a node without the key. {@link #proposed} must note it before it is sent. */
     Ballot repair(int node, OwnerToken owner, long estimateMicros) {
-        highest = Math.max(Math.max(highest, floors[node]) + 1, estimateMicros);
-        return new Ballot(atNodes(owner), highest, 1, 0, Ballot.HOLDERS);
+        long candidate = Math.max(Math.max(highest, floors[node]) + 1, estimateMicros);
+        return new Ballot(atNodes(owner), candidate, 1, 0, Ballot.HOLDERS);
     }
 
     private AcquireRequest atNodes(OwnerToken owner) {
@@ -245,19 +245,28 @@ final class QuorumAttempt {
                 wanted.names(), owner, wanted.holderId(), wanted.ttlNanos(), wanted.timeoutNanos());
     }
 
-    /** Notes a ballot of the owner token that no round of this attempt has proposed: each repair is above it. */
+    /**
+     * Notes a ballot of the owner token that no round of this attempt has proposed: each repair is above it, and its end
+     * stops it.
+     */
     void proposed(long ballot) {
         highest = Math.max(highest, ballot);
     }
 
-    /** Processes a node's answer to a ballot. */
-    void answered(int node, NodeReply reply) {
-        if (reply instanceof NodeReply.Stale stale) {
+    /**
+     * Processes a node's answer to a ballot. A floor that the round does not believe is not remembered: a repair above
+     * it would raise the fences of all nodes at the end.
+     *
+     * @param estimateMicros the clock of the set, or zero if it is unknown
+     */
+    void answered(int node, NodeReply reply, long estimateMicros) {
+        if (reply instanceof NodeReply.Stale stale
+                && VoteTally.isBelieved(stale.floor(), estimateMicros, settings.boundMicros())) {
             floors[node] = Math.max(floors[node], stale.floor());
         }
     }
 
-    /** The highest floor that a node has reported. */
+    /** The highest believed floor that a node has reported. */
     long floor(int node) {
         return floors[node];
     }

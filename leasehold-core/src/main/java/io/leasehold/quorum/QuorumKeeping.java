@@ -2,6 +2,7 @@ package io.leasehold.quorum;
 
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.node.Ballot;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
 import java.util.List;
@@ -114,9 +115,16 @@ final class QuorumKeeping {
         long sentAtNanos = now();
         long estimateMicros = nodes.estimateMicros().orElse(0);
         QuorumRenewal repaired = renewal;
-        nodes.propose(node, attempt.repair(node, owner, estimateMicros), estimateMicros, attempt.floor(node))
+        Ballot ballot = attempt.repair(node, owner, estimateMicros);
+        // Noted only if the set does not withhold it, and before it is sent: the end must stop every ballot that was
+        // sent.
+        NodeSet.Proposal proposal = (target, sent, membership) -> {
+            attempt.proposed(sent.candidate());
+            return target.acquire(sent, membership);
+        };
+        nodes.propose(node, proposal, ballot, estimateMicros, attempt.floor(node))
                 .thenAccept(reply -> serial.run(() -> {
-                    attempt.answered(node, reply);
+                    attempt.answered(node, reply, nodes.estimateMicros().orElse(0));
                     perform(repaired.repaired(node, sentAtNanos, reply, now()));
                 }));
     }

@@ -211,8 +211,8 @@ final class QuorumResume {
     }
 
     private void voted(QuorumRound asking, int node, long candidate, long sentAtNanos, NodeReply reply) {
-        attempt.answered(node, reply);
         long estimateMicros = nodes.estimateMicros().orElse(0);
+        attempt.answered(node, reply, estimateMicros);
         perform(asking.voted(
                 new QuorumRound.Vote(node, candidate, sentAtNanos, now(), counted(reply), estimateMicros)));
     }

@@ -321,9 +321,9 @@ final class QuorumSession {
     }
 
     private void voted(QuorumRound asking, int node, long candidate, long sentAtNanos, NodeReply reply) {
-        attempt.answered(node, reply);
-        // A round whose owner token was abandoned has no further actions.
         long estimateMicros = nodes.estimateMicros().orElse(0);
+        attempt.answered(node, reply, estimateMicros);
+        // A round whose owner token was abandoned has no further actions.
         perform(asking.voted(new QuorumRound.Vote(node, candidate, sentAtNanos, now(), reply, estimateMicros)));
         forgetIfNothingIsLeft();
     }

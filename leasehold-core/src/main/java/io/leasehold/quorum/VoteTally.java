@@ -57,14 +57,23 @@ final class VoteTally {
             NodeReply vote = votes[node];
             if (vote == null && !late[node]) {
                 pending++;
-            } else if (vote instanceof NodeReply.Stale told
-                    && estimateMicros > 0
-                    && told.floor() > estimateMicros + boundMicros) {
+            } else if (vote instanceof NodeReply.Stale told && !isBelieved(told.floor(), estimateMicros, boundMicros)) {
                 refused++;
             } else {
                 count(vote);
             }
         }
+    }
+
+    /**
+     * Whether a floor is close enough to the clock of the set. A floor further ahead shows a wrong clock of its node: a
+     * ballot above it would be beyond the bound at all other nodes.
+     *
+     * @param estimateMicros the clock of the set, or zero if it is unknown
+     * @param boundMicros the bound B
+     */
+    static boolean isBelieved(long floor, long estimateMicros, long boundMicros) {
+        return estimateMicros <= 0 || floor <= estimateMicros + boundMicros;
     }
 
     private void count(@Nullable NodeReply vote) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
+import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -27,7 +28,7 @@ final class BirthMarkersTest {
         AcquireRequest request = AcquireRequest.exclusive(
                 ScriptedSet.NAMES, OwnerToken.draw(clock), "host/1/x", ScriptedSet.TTL, ScriptedSet.SECOND);
         long micros = clock.wallMillis() * 1_000;
-        return clock.answer(set.propose(node, new Ballot(request, micros, 1), micros, 0));
+        return clock.answer(set.propose(node, LockNode::acquire, new Ballot(request, micros, 1), micros, 0));
     }
 
     private void clockOf(int node, long aheadMicros) {

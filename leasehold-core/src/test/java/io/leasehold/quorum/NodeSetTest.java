@@ -12,6 +12,7 @@ import io.leasehold.LockListener.NodeStanding;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.node.Ballot;
+import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireRequest;
@@ -51,7 +52,7 @@ final class NodeSetTest {
     }
 
     private NodeReply propose(int node, long candidate, long floor) {
-        return clock.answer(set.propose(node, ballot(candidate, 1), micros(), floor));
+        return clock.answer(set.propose(node, LockNode::acquire, ballot(candidate, 1), micros(), floor));
     }
 
     private NodeReply yes(String life, long aheadMicros) {
@@ -67,7 +68,7 @@ final class NodeSetTest {
     @Test
     void aMemberIsToldTheSetTheClockAndTheSpans() {
         nodes.get(0).answers("acquire", yes("a", 0));
-        assertThat(clock.answer(set.propose(0, ballot(micros() + 5, 1), micros(), 0)))
+        assertThat(clock.answer(set.propose(0, LockNode::acquire, ballot(micros() + 5, 1), micros(), 0)))
                 .isInstanceOf(NodeReply.Yes.class);
         assertThat(nodes.get(0).memberships)
                 .containsExactly(new Membership(
@@ -139,7 +140,7 @@ final class NodeSetTest {
             assertThat(told.retryNanos()).isEqualTo(10 * MILLI);
         });
         assertThat(nodes.get(0).verbs).containsExactly("acquire", "acquire", "probe");
-        assertThat(clock.answer(set.propose(0, ballot(most, 2), micros(), 0)))
+        assertThat(clock.answer(set.propose(0, LockNode::acquire, ballot(most, 2), micros(), 0)))
                 .as("with what is reserved")
                 .isInstanceOf(NodeReply.Refused.class);
         assertThat(propose(0, most + 1, micros() + 1))

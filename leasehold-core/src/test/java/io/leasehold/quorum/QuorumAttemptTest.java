@@ -25,6 +25,8 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 final class QuorumAttemptTest {
 
+    private static final long BOUND = QuorumSettings.standard().boundMicros();
+
     private final OwnerToken owner = OwnerToken.draw(new HandClock());
     private final QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 7_500_000, 31_300);
     private final QuorumAttempt attempt = new QuorumAttempt(NAMES, 3, "3 nodes", QuorumSettings.standard());
@@ -95,16 +97,35 @@ final class QuorumAttemptTest {
     @Test
     void aRepairIsAboveEveryBallotAndTheFloorOfItsNode() {
         attempt.asked(request().waiting(SECOND).reserve(3), 0, 0);
-        attempt.answered(1, new NodeReply.Stale(70, new Incarnation("life"), 0));
-        attempt.answered(1, new NodeReply.Stale(60, new Incarnation("life"), 0));
+        attempt.answered(1, stale(70), 50);
+        attempt.answered(1, stale(60), 50);
         assertThat(attempt.floor(1)).isEqualTo(70);
         assertThat(attempt.repair(0, owner, 50).candidate()).isEqualTo(50);
         Ballot repair = attempt.repair(1, owner, 50);
         assertThat(repair.candidate()).isEqualTo(71);
         assertThat(repair.reserve()).isEqualTo(1);
         assertThat(repair.request().isWaiting()).isFalse();
+        assertThat(attempt.highest(round)).as("none was sent").isZero();
+        attempt.proposed(71);
         assertThat(attempt.repair(0, owner, 50).candidate()).isEqualTo(72);
-        assertThat(attempt.highest(round)).as("an end stops the repairs, too").isEqualTo(72);
+        assertThat(attempt.highest(round)).as("an end stops the repairs, too").isEqualTo(71);
+    }
+
+    private static NodeReply stale(long floor) {
+        return new NodeReply.Stale(floor, new Incarnation("life"), 0);
+    }
+
+    /** As in the round: a fence further ahead of the clocks than the bound shows a wrong clock. */
+    @Test
+    void aFloorBeyondTheBoundIsNotRemembered() {
+        attempt.asked(request(), 0, 0);
+        attempt.answered(0, stale(1_000 + BOUND), 1_000);
+        attempt.answered(1, stale(1_001 + BOUND), 1_000);
+        assertThat(attempt.floor(0)).as("at the bound").isEqualTo(1_000 + BOUND);
+        assertThat(attempt.floor(1)).as("beyond the bound").isZero();
+        assertThat(attempt.repair(1, owner, 1_000).candidate()).isEqualTo(1_000);
+        attempt.answered(1, stale(1_001 + BOUND), 0);
+        assertThat(attempt.floor(1)).as("without a clock to compare with").isEqualTo(1_001 + BOUND);
     }
 
     @Test

@@ -214,6 +214,61 @@ final class QuorumSessionKeepingTest {
         assertThat(set.keeps(2)).isTrue();
     }
 
+    /** The clock of node 2 was set forward by this much while the client had no lock; the next ballot shows it. */
+    private Grant grantedWithoutTheNodeAhead(long aheadMicros) {
+        set.granted();
+        set.nodes
+                .get(2)
+                .instead
+                .put(
+                        "acquire",
+                        () -> new NodeReply.Stale(
+                                nowMicros() + aheadMicros - 60_000_000,
+                                new Incarnation("life"),
+                                nowMicros() + aheadMicros));
+        OwnerToken owner = set.owner();
+        Grant grant = set.granted(AcquireRequest.exclusive(List.of(OTHER), owner, "host/1/x", TTL, SECOND));
+        set.nodes.get(2).ballots.clear();
+        return grant;
+    }
+
+    private long nowMicros() {
+        return set.clock.wallMillis() * 1_000;
+    }
+
+    private void isReleasedForOthers(Grant grant) {
+        ReleaseReply released = set.clock.answer(set.store.release(new ReleaseRequest(
+                List.of(OTHER), grant.owner(), grant.tokens().last(), ReleaseRequest.Kind.RELEASE, SECOND)));
+        assertThat(released).isInstanceOf(ReleaseReply.Released.class);
+        assertThat(set.nodes.get(0).ends)
+                .extracting(ReleaseRequest::ballot)
+                .as("no fence is raised above what was proposed")
+                .containsExactly(grant.tokens().last());
+        set.granted(AcquireRequest.exclusive(List.of(OTHER), set.owner(), "host/2/y", TTL, SECOND));
+    }
+
+    private RenewReply.Item renewedOther(Grant grant) {
+        return only(set.store.renew(new RenewBatch(List.of(new RenewBatch.Item(OTHER, grant.owner(), TTL)), SECOND)));
+    }
+
+    /** An hour ahead: far beyond the bound, so that each copy of a release above it would raise the fences further. */
+    @Test
+    void aNodeWhoseClockRanAheadIsNotRepairedAndDoesNotRaiseTheEndOfOthers() {
+        Grant grant = grantedWithoutTheNodeAhead(3_600_000_000L);
+        assertThat(renewedOther(grant)).isInstanceOf(RenewReply.Renewed.class);
+        assertThat(set.nodes.get(2).ballots).isEmpty();
+        isReleasedForOthers(grant);
+    }
+
+    /** Its floor is within the bound, but its clock has jumped, so the repair is not sent. */
+    @Test
+    void aRepairThatIsWithheldDoesNotRaiseTheEnd() {
+        Grant grant = grantedWithoutTheNodeAhead(65_000_000L);
+        assertThat(renewedOther(grant)).isInstanceOf(RenewReply.Renewed.class);
+        assertThat(set.nodes.get(2).ballots).isEmpty();
+        isReleasedForOthers(grant);
+    }
+
     @Test
     void aRepairIsTriedThreeTimesAndAgainAfterTheNextRenewal() {
         Grant grant = set.granted();

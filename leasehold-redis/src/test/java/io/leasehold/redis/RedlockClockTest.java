@@ -173,6 +173,27 @@ final class RedlockClockTest {
         goesOnWithLargerTokens(lease, "forwards");
     }
 
+    /** The fence that such a node reports must not become the ballot with which the lease ends at all nodes. */
+    @Test
+    void anHourForwardsAtOneNodeWhileNothingIsHeldDelaysNoRelease() throws Exception {
+        rival.named("warm").acquire().close();
+        holder.named("warm").acquire().close();
+        servers.server(2).clock().step(Duration.ofHours(1));
+        Lease lease = holder.named("after-the-step").acquire();
+        assertThat(keeps(2, "after-the-step")).isFalse();
+        for (int i = 0; i < 3; i++) {
+            renew(lease);
+        }
+        until("it is reported", () -> excluded("node-3"));
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        try (Lease next = rival.named("after-the-step").tryAcquire(Duration.ofSeconds(10))) {
+            assertThat(next).as("another client's lease").isNotNull();
+            assertThat(next.fencingToken())
+                    .isGreaterThan(lease.fencingToken())
+                    .isLessThan((System.currentTimeMillis() + 60_000) * 1_000);
+        }
+    }
+
     @Test
     void anHourForwardsAndAnHourBack() throws Exception {
         Lease lease = held("both-ways");
