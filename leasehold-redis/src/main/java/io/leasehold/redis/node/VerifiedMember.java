@@ -32,7 +32,8 @@ import org.slf4j.LoggerFactory;
  * client started is checked, too.
  *
  * <p>A yes of an unchecked life does not count and is undone. If the server refuses {@code CONFIG GET}, the declaration
- * counts, with a warning; a check that failed in any other way is repeated.
+ * counts, with a warning; a check that failed in any other way is repeated. A life that does not count is checked again
+ * every five seconds while requests arrive, whatever their kind.
  *
  * <p>A server that is declared durable must be durable with its current settings: a restart begins another life, which
  * is checked before it counts. Only a life that was started with these settings has loaded all acknowledged writes of
@@ -282,6 +283,8 @@ public final class VerifiedMember extends PassingNode {
         if (why == null) {
             return super.renew(batch);
         }
+        // A client that only renews must notice a configuration that was corrected.
+        lookAgain();
         return CompletableFuture.completedFuture(new RenewReply(batch.items().stream()
                 .<RenewReply.Item>map(item -> new RenewReply.Failed(new UnsafeStoreException(why, null)))
                 .toList()));
@@ -291,10 +294,12 @@ public final class VerifiedMember extends PassingNode {
     @Override
     public CompletableFuture<ExportReply> export(ExportRequest request) {
         String why = refusal();
-        return why == null
-                ? super.export(request)
-                : CompletableFuture.completedFuture(
-                        new ExportReply.Failed(FailureKind.NO_EFFECT, new UnsafeStoreException(why, null)));
+        if (why == null) {
+            return super.export(request);
+        }
+        lookAgain();
+        return CompletableFuture.completedFuture(
+                new ExportReply.Failed(FailureKind.NO_EFFECT, new UnsafeStoreException(why, null)));
     }
 
     @Override

@@ -13,6 +13,7 @@ import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -283,6 +285,31 @@ final class VerifiedMemberTest {
         found(LIFE, KEPT);
         reply = yes(LIFE);
         counts(ask(member));
+    }
+
+    /** A client that only keeps its locks must notice a configuration that was corrected, or it loses them. */
+    @Test
+    void aRenewalOrAnExportLooksAgainToo() {
+        RenewBatch renewal = new RenewBatch(List.of(new RenewBatch.Item(NAME, OWNER, 1_000)), 5);
+        ExportRequest export = new ExportRequest(NAME, OWNER, 5, OWNER, 5, "h", 1_000, 5);
+        List<Consumer<VerifiedMember>> requests = List.of(
+                member -> member.renew(renewal).join(),
+                member -> member.export(export).join());
+        for (Consumer<VerifiedMember> request : requests) {
+            looks.clear();
+            VerifiedMember member = durable(LOSSY);
+            reply = new NodeReply.Stale(0, LIFE, 9);
+            member.probe(5).join();
+            nowNanos += TimeUnit.SECONDS.toNanos(5);
+            request.accept(member);
+            assertThat(looks).as("not yet").isEmpty();
+            nowNanos++;
+            request.accept(member);
+            request.accept(member);
+            assertThat(looks).as("one question at a time").hasSize(1);
+            found(LIFE, KEPT);
+            assertThat(member.renew(renewal).join().items()).containsExactly(new RenewReply.Renewed(7));
+        }
     }
 
     /** The next question must not depend on the previous one. */
