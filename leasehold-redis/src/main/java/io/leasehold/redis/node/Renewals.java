@@ -5,6 +5,7 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.LockRuntime;
@@ -76,7 +77,14 @@ final class Renewals {
                 subject,
                 timeoutNanos,
                 call,
-                (reply, link) -> decoder.renew(reply, items, sentAtNanos),
+                (reply, link) -> {
+                    List<RenewReply.Item> renewed = decoder.renew(reply, items, sentAtNanos);
+                    // The script replies with the errors of its commands, so the request itself has not failed.
+                    if (reply.stream().anyMatch(item -> item instanceof String text && RedisErrors.isReadOnly(text))) {
+                        topology.takesNoWrites(link);
+                    }
+                    return renewed;
+                },
                 failure -> Collections.nCopies(items.size(), new RenewReply.Failed(failure.error())));
     }
 

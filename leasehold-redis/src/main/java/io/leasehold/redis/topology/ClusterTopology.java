@@ -269,6 +269,11 @@ final class ClusterTopology implements Topology {
         return null;
     }
 
+    @Override
+    public void takesNoWrites(Link asked) {
+        look();
+    }
+
     /** Adopts the master of a slot that a node has named, and reads the whole table to verify it. */
     private void moved(int slot, String master) {
         members.adopt(slot, master).forEach(members::connect);

@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A replicated group has no fail-over: its master is always the first server in the URI. If Sentinels name the
  * master, the link to a former master is closed after one of three events: a Sentinel reports the switch, a request was
- * not answered, or the server answers READONLY.
+ * not answered, or the server answers READONLY. Without Sentinels, a link is closed after READONLY, too, but {@link
+ * Demotions not often}: the name of the server may lead to its successor.
  */
 final class MasterTopology implements Topology {
 
@@ -33,6 +34,7 @@ final class MasterTopology implements Topology {
     private final Connections.Locator locator;
     private final Connections connections;
     private final @Nullable Naming sentinels;
+    private final Demotions demotions = new Demotions();
     private volatile @Nullable Subscriptions subscriptions;
     private volatile @Nullable MasterTracking tracking;
     private volatile Runnable onReconnected = () -> {};
@@ -166,12 +168,21 @@ final class MasterTopology implements Topology {
 
     @Override
     public @Nullable CompletableFuture<Detour> detour(String key, Link asked, String error) {
-        if (sentinels != null && error.startsWith("READONLY")) {
-            // The server was demoted. The next link leads to the master that the Sentinels name, once it accepts
-            // writes.
-            asked.close();
+        if (RedisErrors.isReadOnly(error)) {
+            takesNoWrites(asked);
         }
         return null;
+    }
+
+    @Override
+    public void takesNoWrites(Link asked) {
+        // The server was demoted. The next link leads to the master that the Sentinels name, once it accepts writes, or
+        // to
+        // the server that has the name now.
+        if (sentinels != null
+                || (asked.isOpen() && demotions.leaves(asked.facts().replica(), runtime.nanoTime()))) {
+            asked.close();
+        }
     }
 
     @Override

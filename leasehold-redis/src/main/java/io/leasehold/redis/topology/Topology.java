@@ -79,6 +79,12 @@ public interface Topology extends AutoCloseable {
      */
     record Detour(Link link, boolean asking) {}
 
+    /**
+     * Checks whether another server has taken over, after a script has replied that the server takes no writes. After a
+     * request that was refused for this reason, {@link #detour} does the same.
+     */
+    void takesNoWrites(Link asked);
+
     /** Checks whether another server has taken over, after a request was not answered in time. */
     void unanswered(Link link);
 

@@ -191,6 +191,11 @@ public final class RedisErrors {
         return inScript.find() ? inScript.group(1) : error;
     }
 
+    /** Whether a server has refused a command because it is a replica. */
+    public static boolean isReadOnly(String error) {
+        return code(ofCommand(error)).equals("READONLY");
+    }
+
     private static String code(String error) {
         return error.split(" ", 2)[0].toUpperCase(Locale.ROOT);
     }

@@ -85,9 +85,8 @@ final class StillMasterTest {
         assertThat(one.everywhere()).containsExactly(link);
         assertThat(one.connected()).containsExactly(link);
         assertThat(one.failure(KEY)).isNull();
-        assertThat(one.detour(KEY, link, "READONLY You can't write against a read only replica."))
-                .isNull();
-        assertThat(link.isOpen()).as("there is no other").isTrue();
+        assertThat(one.detour(KEY, link, "LOADING Redis is loading")).isNull();
+        assertThat(link.isOpen()).isTrue();
         link.ask(PlainCommand.TIME);
         runtime.advance(Duration.ofSeconds(3));
         one.unanswered(link);
@@ -99,6 +98,70 @@ final class StillMasterTest {
         assertThat(reconnected).hasValue(1);
         one.close();
         assertThat(one.current(KEY)).isNull();
+    }
+
+    private static final String READ_ONLY = "READONLY You can't write against a read only replica.";
+
+    /** The next connection to this server, which has these facts. */
+    private Link linkedAgain(MasterTopology topology, String info) {
+        runtime.advance(FIRST_RETRY);
+        answered(driver.asked.size() - 1, info);
+        Link link = topology.current(KEY);
+        assertThat(link).isNotNull();
+        return link;
+    }
+
+    /** After a switchover, the name leads to the new master; a connection to the former one may last for ever. */
+    @Test
+    void aServerThatWasDemotedIsLeftSinceItsNameMayLeadToAnother() {
+        for (String uri : List.of("redis://a", "redis-replicated://a,b")) {
+            MasterTopology topology = topology(uri);
+            topology.open();
+            driver.made();
+            Link link = topology.current(KEY);
+            assertThat(topology.detour(KEY, link, READ_ONLY))
+                    .as("no server is named")
+                    .isNull();
+            assertThat(link.isOpen()).isFalse();
+            assertThat(last()).isEqualTo(uri.contains(",") ? "b" : "a");
+            Link next = linkedAgain(topology, StillDriver.MASTER);
+            assertThat(last()).isEqualTo("a");
+            topology.detour(KEY, link, READ_ONLY);
+            topology.takesNoWrites(next);
+            assertThat(next.isOpen()).as("at most once a second").isTrue();
+            runtime.advance(Duration.ofSeconds(1));
+            topology.takesNoWrites(next);
+            assertThat(next.isOpen()).isFalse();
+            linkedAgain(topology, StillDriver.MASTER);
+            topology.close();
+        }
+    }
+
+    @Test
+    void aServerThatStaysAReplicaSeesFewConnections() {
+        MasterTopology topology = topology("redis://a");
+        topology.open();
+        driver.made();
+        topology.detour(KEY, topology.current(KEY), READ_ONLY);
+        for (int seconds : new int[] {1, 2, 4, 8, 8, 8}) {
+            Link link = linkedAgain(topology, REPLICA_INFO);
+            runtime.advance(Duration.ofSeconds(seconds).minus(FIRST_RETRY).minus(NANO));
+            topology.detour(KEY, link, READ_ONLY);
+            assertThat(link.isOpen()).as("before %s s", seconds).isTrue();
+            runtime.advance(NANO);
+            topology.detour(KEY, link, READ_ONLY);
+            assertThat(link.isOpen()).as("after %s s", seconds).isFalse();
+        }
+        Link promoted = linkedAgain(topology, StillDriver.MASTER);
+        runtime.advance(Duration.ofSeconds(8));
+        topology.detour(KEY, promoted, READ_ONLY);
+        assertThat(promoted.isOpen()).isFalse();
+        Link next = linkedAgain(topology, StillDriver.MASTER);
+        runtime.advance(Duration.ofSeconds(1));
+        topology.detour(KEY, next, READ_ONLY);
+        assertThat(next.isOpen())
+                .as("a server that was a master is left soon again")
+                .isFalse();
     }
 
     @Test

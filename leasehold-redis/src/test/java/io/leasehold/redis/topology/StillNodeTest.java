@@ -25,6 +25,8 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.virtual.SteppedRuntime;
@@ -207,6 +209,31 @@ final class StillNodeTest {
         runtime.advance(LIMIT);
         assertThat(told(reply)).isInstanceOf(ReleaseReply.Failed.class);
         assertThat(asked.open).as("nothing was heard on it for longer than 3 s").isFalse();
+    }
+
+    /** The script replies with the error of its command, in the words of Redis 7 or of Redis 6.2; no exception reports it. */
+    @Test
+    void aRenewalThatAReplicaRefusesEndsItsLink() {
+        String readOnly = "READONLY You can't write against a read only replica. (at the 'pexpire' command)";
+        for (String words : List.of(readOnly, "@user_script: 34: -" + readOnly)) {
+            RedisNode node = single(settings());
+            CompletableFuture<RenewReply> full = renew(node);
+            master.answers("EVALSHA", 0L, 1L, "OOM command not allowed (at the 'pexpire' command)");
+            assertThat(told(full).items()).hasOnlyElementsOfType(RenewReply.Failed.class);
+            assertThat(master.open).as("a full server is still the right one").isTrue();
+            CompletableFuture<RenewReply> refused = renew(node);
+            master.answers("EVALSHA", 0L, 1L, words);
+            assertThat(told(refused).items())
+                    .satisfiesExactly(item -> assertThat(((RenewReply.Failed) item).error())
+                            .hasMessageContaining("READONLY")
+                            .hasMessageContaining("connect to its primary"));
+            assertThat(master.open).isFalse();
+        }
+    }
+
+    private CompletableFuture<RenewReply> renew(RedisNode node) {
+        return node.renew(new RenewBatch(
+                List.of(new RenewBatch.Item(LockName.of("x"), owner, LIMIT.toNanos())), LIMIT.toNanos()));
     }
 
     @Test
