@@ -72,6 +72,28 @@ final class SwitchoverTest {
         }
     }
 
+    /** The subscription to the former master would last, and no message of the next one would arrive. */
+    @Test
+    void theSubscriptionFollowsTheAddress() throws InterruptedException {
+        try (RedisReplicated group = Groups.replicated(1);
+                TcpProxy address = TcpProxy.to(group.primary().port());
+                LockClient client = client(address);
+                LockClient rival = client(address)) {
+            RedisServer next = group.replicas().get(0);
+            try (Lease lease = client.named("held").acquire()) {
+                assertThat(lease.isValid()).isTrue();
+                assertThat(rival.named("held").tryAcquire(Duration.ofMillis(200)))
+                        .isNull();
+            }
+            assertThat(group.primary().call("PUBSUB", "CHANNELS")).isNotEmpty();
+            switchOver(group, address);
+            rival.named("after").tryAcquire(Duration.ofSeconds(30)).close();
+            NodeBench.until(
+                    "it is subscribed at the next one",
+                    () -> !next.call("PUBSUB", "CHANNELS").isEmpty());
+        }
+    }
+
     @Test
     void anAttemptFollowsTheAddress() throws InterruptedException {
         try (RedisReplicated group = Groups.replicated(1);

@@ -133,7 +133,7 @@ final class MasterTopology implements Topology {
         Link link = connections.current();
         Subscriptions pushes = subscriptions;
         if (link != null && pushes != null) {
-            pushes.leaveUnlessStillThere();
+            pushes.leaveUnlessAt(link.incarnation());
         }
         MasterTracking tracked = tracking;
         if (link != null && tracked != null) {

@@ -17,6 +17,7 @@ final class Subscriptions implements WakeUps {
 
     private final String channel;
     private final LastingConnection<PushConnection> kept;
+    private volatile @Nullable Subscription newest;
 
     /**
      * Creates the object; the subscription is not made yet.
@@ -43,7 +44,9 @@ final class Subscriptions implements WakeUps {
 
                     @Override
                     public CompletableFuture<Void> begin(PushConnection connection) {
-                        return new Subscription(connection, runtime, onMessage).to(channel);
+                        Subscription begun = new Subscription(connection, runtime, onMessage);
+                        newest = begun;
+                        return begun.to(channel);
                     }
                 },
                 locator,
@@ -117,6 +120,18 @@ final class Subscriptions implements WakeUps {
     /** Closes the subscription if the server has moved: messages do not arrive at the former address. */
     void leaveUnlessStillThere() {
         kept.leaveUnlessStillThere();
+    }
+
+    /**
+     * Makes the subscription anew unless it is known to be at this life of a server, after a new link to it was made. The
+     * same name may lead to another server now, while the former one keeps its connections: its messages do not come from
+     * clients of the present one.
+     */
+    void leaveUnlessAt(Incarnation server) {
+        Subscription last = newest;
+        if (last == null || !server.equals(last.server)) {
+            kept.leave();
+        }
     }
 
     /** Makes no more subscriptions; the driver closes the last one. */

@@ -317,6 +317,7 @@ final class StillMasterTest {
         assertThat(driver.askedForPushes.get(1).server().host()).isEqualTo("one");
         StillDriver.Pushes pushes = driver.pushes().begins();
         assertThat(started).isCompletedWithValue(true);
+        pushes.info.complete(StillDriver.MASTER);
         pushes.listener.message("wake");
         assertThat(heard).containsExactly("wake");
 
@@ -331,11 +332,57 @@ final class StillMasterTest {
         runtime.advance(FIRST_RETRY);
         names("two");
         assertThat(pushes.open).as("there is no link").isTrue();
-        driver.made();
+        answered(driver.asked.size() - 1, StillDriver.MASTER.replace("run_id:life", "run_id:other"));
         assertThat(reconnected).hasValue(2);
         assertThat(pushes.open).as("the link leads elsewhere").isFalse();
         runtime.advance(FIRST_RETRY);
         assertThat(driver.askedForPushes.get(2).server().host()).isEqualTo("two");
+    }
+
+    /** After a switchover behind one name: the connection to the former master may last for ever. */
+    @Test
+    void pushesOfAnotherServerOfTheSameNameAreLeft() {
+        MasterTopology topology = topology("redis://a");
+        topology.open();
+        driver.made();
+        topology.wakeUps(message -> {}).started(KEY);
+        StillDriver.Pushes pushes = driver.pushes();
+        pushes.info.complete(StillDriver.MASTER);
+        pushes.begins();
+        for (String life : List.of("life", "other")) {
+            topology.current(KEY).close();
+            runtime.advance(FIRST_RETRY);
+            answered(driver.asked.size() - 1, StillDriver.MASTER.replace("run_id:life", "run_id:" + life));
+            assertThat(pushes.open).as("the link leads to %s", life).isEqualTo(life.equals("life"));
+        }
+        runtime.advance(FIRST_RETRY);
+        assertThat(driver.askedForPushes).hasSize(2);
+        driver.pushes().begins();
+        topology.current(KEY).close();
+        runtime.advance(FIRST_RETRY);
+        driver.made();
+        runtime.advance(FIRST_RETRY);
+        assertThat(driver.askedForPushes)
+                .as("one that has not told its server is made anew")
+                .hasSize(3);
+    }
+
+    /** It may have been begun at the server that had the name before. */
+    @Test
+    void pushesThatAreBeingMadeWhenTheLinkMovesAreMadeAnew() {
+        MasterTopology topology = topology("redis://a");
+        topology.open();
+        driver.made();
+        WakeUps wakeUps = topology.wakeUps(message -> {});
+        wakeUps.started(KEY);
+        topology.current(KEY).close();
+        runtime.advance(FIRST_RETRY);
+        answered(driver.asked.size() - 1, StillDriver.MASTER.replace("run_id:life", "run_id:other"));
+        StillDriver.Pushes late = driver.pushes().begins();
+        assertThat(late.open).isFalse();
+        runtime.advance(FIRST_RETRY);
+        driver.pushes().begins();
+        assertThat(wakeUps.isLive(KEY)).isTrue();
     }
 
     @Test
