@@ -8,7 +8,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.LockName;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
+import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisReplicated;
 import io.leasehold.servers.RedisServer;
@@ -58,10 +60,12 @@ final class ReadersTopologiesTest {
         return move.to().call("GET", NodeBench.LOCK_KEY).startsWith(writer.hex());
     }
 
+    /** With the documented rights, which must be enough for the scripts that only run at such a time. */
     @Test
     void readersAreReleasedWhileTheirSlotMovesAndWaitersServedAfterwards() {
-        try (RedisCluster cluster = Groups.cluster(0, node -> node);
-                NodeBench bench = new NodeBench(cluster.uri())) {
+        String rights = RedisErrors.RIGHTS + " " + RedisErrors.RIGHT_OF_READERS + Deployment.RIGHTS_IN_CLUSTER;
+        try (RedisCluster cluster = Groups.cluster(0, node -> node.user("app", "on >secret resetchannels " + rights));
+                NodeBench bench = new NodeBench(cluster.uri().replace("//", "//app:secret@"))) {
             OwnerToken one = bench.owner();
             OwnerToken other = bench.owner();
             OwnerToken writer = bench.owner();

@@ -31,7 +31,7 @@ if floor then
     floor = digits(ballot)
   end
   -- Without any reader the lock counts as absent, although it still has a ttl.
-  if ended == 1 and redis.call('HLEN', READERS) == 1 then
+  if ended == 1 and #redis.call('HGETALL', READERS) == 2 then
     latest = '0'
   end
   local all = floor .. ' ' .. fence .. ' ' .. latest
