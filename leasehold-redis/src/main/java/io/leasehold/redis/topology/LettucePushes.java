@@ -56,9 +56,10 @@ final class LettucePushes implements PushConnection {
         return plainly(connection.async().ssubscribe(channel));
     }
 
+    /** Ends each subscription separately, since a node of a Cluster refuses a command with the channels of several slots. */
     @Override
     public void unsubscribeSharded(List<String> channels) {
-        connection.async().sunsubscribe(channels.toArray(String[]::new));
+        channels.forEach(channel -> connection.async().sunsubscribe(channel));
     }
 
     @Override

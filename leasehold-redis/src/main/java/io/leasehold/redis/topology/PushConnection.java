@@ -29,6 +29,6 @@ public interface PushConnection extends LiveConnection {
     /** Subscribes to a sharded channel. */
     CompletableFuture<Void> subscribeSharded(String channel);
 
-    /** Ends subscriptions to sharded channels. */
+    /** Ends subscriptions to sharded channels, which may be those of several slots. */
     void unsubscribeSharded(List<String> channels);
 }
