@@ -313,6 +313,13 @@ record ServerChecks(
                 : Finding.warning(
                         "wake-ups",
                         node + " does not let us subscribe: waiters ask from time to time instead of being woken",
-                        "ACL SETUSER <user> &lock:wake:* +subscribe +ping");
+                        "ACL SETUSER <user> &lock:wake:* +subscribe +ping" + rightsOfShards());
+    }
+
+    /** The rights to the sharded channels of a Cluster, which Redis 6.2 does not know. */
+    private String rightsOfShards() {
+        boolean isSharded = info.getOrDefault("cluster_enabled", "0").equals("1")
+                && !info.getOrDefault("redis_version", "").startsWith("6.");
+        return isSharded ? " +ssubscribe +sunsubscribe +spublish" : "";
     }
 }

@@ -6,6 +6,7 @@ import io.leasehold.admin.Finding;
 import io.leasehold.admin.Finding.Grade;
 import io.leasehold.redis.wire.LifeCheck;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -319,6 +320,24 @@ class ServerChecksTest {
         is(finding("wake-ups", CONFIG, info()), Grade.GOOD, "lets us subscribe");
         assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), 0, false, false, LIFE, true)
                         .findings())
-                .anySatisfy(one -> is(one, Grade.WARNING, "does not let us subscribe", "+subscribe"));
+                .anySatisfy(one -> {
+                    is(one, Grade.WARNING, "does not let us subscribe", "+subscribe");
+                    assertThat(one.remedy())
+                            .as("a single server may not know the others")
+                            .doesNotContain("ssubscribe");
+                });
+    }
+
+    /** There, sharded channels have rights of their own, which Redis 6.2 does not know. */
+    @Test
+    void aNodeOfAClusterNeedsTheRightsOfItsChannels() {
+        for (String version : List.of("7.0.0", "6.2.14")) {
+            Map<String, String> info = info("cluster_enabled", "1", "redis_version", version);
+            assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info, 0, false, false, LIFE, true)
+                            .findings())
+                    .anySatisfy(one -> assertThat(one.remedy())
+                            .isEqualTo("ACL SETUSER <user> &lock:wake:* +subscribe +ping"
+                                    + (version.startsWith("7") ? " +ssubscribe +sunsubscribe +spublish" : "")));
+        }
     }
 }
