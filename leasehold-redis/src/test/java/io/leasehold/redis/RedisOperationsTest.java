@@ -154,6 +154,10 @@ class RedisOperationsTest {
         server.call("SET", "lock:{gone}", STRANGER, "PX", "600000");
         server.call("SET", "lock:{side}:fence", "12");
         server.call("SET", "lock:{stuck}:queued", "2 1 1 0", "PX", "600000");
+        server.call("HSET", "permits:{pool}", "all", "x");
+        server.call("SET", "permits:{pool}:queued", "2 1 1 0");
+        server.call("SET", "permits:{pool}:behind", "x", "PX", "600000");
+        server.call("SET", "permits:of-another-program", "x");
         try (LockClient locks = Leasehold.connect(server.uri());
                 Lease lease = locks.named("old").acquire()) {
             await("a record", () -> locks.admin().client(locks.holderId()).isPresent());
@@ -165,6 +169,8 @@ class RedisOperationsTest {
                             tuple(Leak.Kind.HOLDER_GONE, "gone"),
                             tuple(Leak.Kind.WAITERS_STUCK, "stuck"),
                             tuple(Leak.Kind.SIDE_KEY, "lock:{side}:fence"),
+                            tuple(Leak.Kind.SIDE_KEY, "permits:{pool}"),
+                            tuple(Leak.Kind.SIDE_KEY, "permits:{pool}:queued"),
                             tuple(Leak.Kind.HELD_TOO_LONG, "old"));
             assertThat(leaks.toString()).doesNotContain("0123456789abcdef0123");
             assertThat(lease.isValid()).isTrue();

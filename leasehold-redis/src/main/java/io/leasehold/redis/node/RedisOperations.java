@@ -151,7 +151,7 @@ final class RedisOperations implements StoreOperations {
 
     @Override
     public CompletableFuture<List<Leak>> leaks() {
-        return new SideKeySearch(requests, runtime, scan, keys).find();
+        return new SideKeySearch(requests, runtime, scan, keys, !member).find();
     }
 
     @Override

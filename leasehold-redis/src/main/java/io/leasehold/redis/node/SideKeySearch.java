@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Scans the keys of locks for keys that never expire and for waiters of a free lock. An object makes one search, whose
- * steps follow each other.
+ * Scans the keys of locks and permits for keys that never expire, and for waiters of a free lock. An object makes one
+ * search, whose steps follow each other.
  */
 final class SideKeySearch {
 
@@ -25,12 +25,19 @@ final class SideKeySearch {
     private final LockRuntime runtime;
     private final KeyScan scan;
     private final KeyLayout keys;
+    private final boolean permits;
     private final List<Leak> found = new ArrayList<>();
     /** The locks of queues that wait for a free lock, by the key of the queue. */
     private final Map<String, String> idle = new LinkedHashMap<>();
 
-    SideKeySearch(Requests requests, LockRuntime runtime, KeyScan scan, KeyLayout keys) {
+    /**
+     * Creates a search.
+     *
+     * @param permits whether the node keeps permits
+     */
+    SideKeySearch(Requests requests, LockRuntime runtime, KeyScan scan, KeyLayout keys, boolean permits) {
         this.keys = keys;
+        this.permits = permits;
         this.scan = scan;
         this.requests = requests;
         this.runtime = runtime;
@@ -38,6 +45,9 @@ final class SideKeySearch {
 
     CompletableFuture<List<Leak>> find() {
         return scan.of(WHAT, keys.scanPattern(), KEYS_PER_STEP, this::look)
+                .thenCompose(done -> permits
+                        ? scan.of(WHAT, keys.permitsPattern(), KEYS_PER_STEP, this::lookAtPermits)
+                        : CompletableFuture.<Void>completedFuture(null))
                 .thenCompose(done -> secondLook())
                 .thenApply(done -> List.copyOf(found));
     }
@@ -49,7 +59,7 @@ final class SideKeySearch {
             if (keys.nameOf(key) != null || KeyLayout.isMarker(key) || (lock == null && !keys.isAlone())) {
                 continue; // skip locks themselves: they are listed and judged by their holders
             }
-            looked.add(pttl(key).thenAccept(left -> judgeSideKey(key, left)));
+            looked.add(pttl(key).thenAccept(left -> judgeSideKey(key, "side key", left)));
             if (lock != null && key.equals(KeyLayout.queued(lock))) {
                 looked.add(pttl(lock).thenAccept(left -> {
                     if (left == -2) {
@@ -61,17 +71,25 @@ final class SideKeySearch {
         return CompletableFuture.allOf(looked.toArray(CompletableFuture<?>[]::new));
     }
 
+    private CompletableFuture<Void> lookAtPermits(List<String> several) {
+        return CompletableFuture.allOf(several.stream()
+                .filter(keys::isOfPermits)
+                .map(key -> pttl(key).thenAccept(left -> judgeSideKey(key, "key of permits", left)))
+                .toArray(CompletableFuture<?>[]::new));
+    }
+
     private synchronized void noteIdle(String queue, String lock) {
         idle.put(queue, lock);
     }
 
-    private synchronized void judgeSideKey(String key, long left) {
+    private synchronized void judgeSideKey(String key, String kind, long left) {
         if (left == -1) {
-            found.add(new Leak(
-                    Leak.Kind.SIDE_KEY,
-                    key,
-                    "this key has no ttl, and Leasehold gives every side key one: another program wrote it, or took its ttl away;"
-                            + " PEXPIRE it if no client needs it"));
+            found.add(
+                    new Leak(
+                            Leak.Kind.SIDE_KEY,
+                            key,
+                            "this key has no ttl, and Leasehold gives every " + kind
+                                    + " one: another program wrote it, or took its ttl away; PEXPIRE it if no client needs it"));
         }
     }
 

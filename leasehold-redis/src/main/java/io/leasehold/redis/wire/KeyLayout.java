@@ -40,6 +40,7 @@ public final class KeyLayout {
     private static final List<String> RESERVED = List.of("rw:", PERMITS);
     private static final List<String> SIDE = List.of(
             ":fence", ":queued", ":behind", ":wanted", ":watchers", ":read-watchers", ":readers-wait", OF_READERS);
+    private static final List<String> QUEUE = List.of(":queued", ":behind", ":wanted");
     private static final KeyLayout STANDARD = of(STANDARD_TEMPLATE);
 
     private final String before;
@@ -168,6 +169,14 @@ public final class KeyLayout {
         return null;
     }
 
+    /** Whether permits have this key: for their record, or for its queue. */
+    public boolean isOfPermits(String key) {
+        return permitsOf(key) != null
+                || QUEUE.stream()
+                        .anyMatch(side -> key.endsWith(side)
+                                && permitsOf(key.substring(0, key.length() - side.length())) != null);
+    }
+
     /** The name whose lock, readers or permits have this key, or null if it is the key of none of them. */
     public @Nullable LockName holdOf(String key) {
         LockName name = nameOf(key);
@@ -185,7 +194,7 @@ public final class KeyLayout {
         return name.isRead() ? readers(key) : key;
     }
 
-    /** A pattern for {@code SCAN} that finds every record of permits, and other keys. */
+    /** A pattern for {@code SCAN} that finds every key of permits, and other keys. */
     public String permitsPattern() {
         return equals(STANDARD) ? PERMITS + "{*" : OTHER_PERMITS + "*";
     }
@@ -350,8 +359,8 @@ public final class KeyLayout {
     }
 
     /**
-     * A pattern for {@code SCAN} that finds every key of Leasehold. If the template is not the standard one, it may
-     * also find other keys.
+     * A pattern for {@code SCAN} that finds every key of Leasehold except those of {@link #permitsPattern() permits}. If
+     * the template is not the standard one, it may also find other keys.
      */
     public String scanPattern() {
         if (equals(STANDARD)) {

@@ -464,7 +464,7 @@ final class MemberExchangesTest extends NodeExchanges {
         assertThat(answer(node.operations().leaks()))
                 .extracting(leak -> leak.kind() + " " + leak.subject())
                 .containsExactly("SIDE_KEY " + fence, "WAITERS_STUCK y");
-        assertThat(seen).containsExactly(500L, 1_000L);
+        assertThat(seen).as("of locks, then of permits").containsExactly(500L, 1_000L, 500L, 1_000L);
         assertThat(server.asked("PTTL " + KeyLayout.marker(""))).isZero();
         assertThat(server.asked("PTTL " + LOCK)).isEqualTo(server.asked("PTTL " + fence));
     }

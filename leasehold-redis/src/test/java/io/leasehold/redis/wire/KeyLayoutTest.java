@@ -142,6 +142,20 @@ class KeyLayoutTest {
     }
 
     @Test
+    void theKeysOfPermitsAreKnown() {
+        for (String template : List.of("lock:{*}", "app:{*}", "app:*")) {
+            KeyLayout layout = KeyLayout.of(template);
+            for (String key : layout.keysOfPermits(LockName.exactly("a:1").asPermits())) {
+                assertThat(layout.isOfPermits(key)).as(key).isTrue();
+                assertThat(layout.isOfPermits(key + "x")).as(key).isFalse();
+                assertThat(layout.isOfPermits("x" + key)).as(key).isFalse();
+            }
+            assertThat(layout.isOfPermits(layout.lock(LockName.exactly("a:1")))).isFalse();
+            assertThat(layout.isOfPermits("permits:other")).isFalse();
+        }
+    }
+
+    @Test
     void keysBesideLocksHaveTheirPlaces() {
         assertThat(KeyLayout.client("host/1")).isEqualTo("lock:client:host/1");
         String marker = KeyLayout.marker();
