@@ -14,6 +14,7 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.TokenRange;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -196,6 +197,11 @@ final class QuorumAttempt {
             return withoutClock(clocks, round.highest());
         }
         long proposed = Math.max(round.highest(), wanted.ballotSoFar());
+        if (wanted.isWaiting() && isSpent(proposed, estimateMicros.getAsLong())) {
+            String reason = "the clocks of the nodes went back: the attempt has proposed fencing token " + proposed
+                    + ", and they are at " + estimateMicros.getAsLong();
+            return new Answer(new AcquireReply.Refused(reason, 0, round.highest(), List.of(), true), Delays.OVER);
+        }
         long candidate = Math.max(proposed + 1, Math.max(wanted.seenToken() + 1, estimateMicros.getAsLong()));
         if (candidate >= TokenRange.LIMIT - wanted.reserve()) {
             String message = "fencing token " + candidate + " would reach 2^53; the nodes' clocks are absurd";
@@ -204,6 +210,17 @@ final class QuorumAttempt {
                     Delays.KEPT);
         }
         return new Begin(candidate, wanted.reserve());
+    }
+
+    /**
+     * Whether the next ballot of this owner token would be withheld from every node: see {@link NodeSet#propose}. No
+     * trusted clock is further ahead of the median than half the bound. If a token that this client has seen is as far
+     * ahead, another owner token would not help: the attempt must stay above it.
+     */
+    private boolean isSpent(long proposed, long estimateMicros) {
+        long half = settings.boundMicros() / 2;
+        long most = Math.max(estimateMicros + half, Arrays.stream(floors).max().orElse(0)) + half;
+        return proposed >= most && request().seenToken() < most;
     }
 
     private Next withoutClock(List<NodeReply> clocks, long ballot) {

@@ -54,6 +54,41 @@ final class QuorumAttemptTest {
         assertThat(attempt.begin(round, OptionalLong.of(200), List.of())).isEqualTo(new QuorumAttempt.Begin(405, 1));
     }
 
+    /** All clocks went back. The attempt would be refused until they have caught up, while others may be granted the lock. */
+    @Test
+    void aWaiterWhoseBallotsEveryNodeWouldRefuseIsSpent() {
+        long clock = 1_000_000_000;
+        attempt.asked(request().waiting(SECOND).ballotSoFar(clock + BOUND - 1), 0, 0);
+        assertThat(begun(clock)).isEqualTo(new QuorumAttempt.Begin(clock + BOUND, 1));
+        attempt.asked(request().waiting(SECOND).ballotSoFar(clock + BOUND), 0, 0);
+        assertThat(begun(clock)).isInstanceOfSatisfying(QuorumAttempt.Answer.class, answer -> {
+            assertThat(answer.delays()).isEqualTo(QuorumAttempt.Delays.OVER);
+            assertThat(answer.reply()).isInstanceOfSatisfying(AcquireReply.Refused.class, refused -> {
+                assertThat(refused.spent()).isTrue();
+                assertThat(refused.reason()).contains("the clocks of the nodes went back");
+            });
+        });
+        attempt.answered(2, stale(clock + BOUND), clock);
+        assertThat(begun(clock)).as("above a floor of a node").isInstanceOf(QuorumAttempt.Begin.class);
+    }
+
+    /** The next owner token would have to stay above the seen token, too; and each end raises the fences. */
+    @Test
+    void noOtherOwnerTokenIsTakenWhereItWouldNotHelpOrIsNotExpected() {
+        long clock = 1_000_000_000;
+        long ahead = clock + 2 * BOUND;
+        attempt.asked(request().waiting(SECOND).seenToken(clock + BOUND).ballotSoFar(ahead), 0, 0);
+        assertThat(begun(clock)).as("a seen token").isEqualTo(new QuorumAttempt.Begin(ahead + 1, 1));
+        attempt.asked(request().waiting(SECOND).seenToken(clock + BOUND - 1).ballotSoFar(ahead), 0, 0);
+        assertThat(begun(clock)).isInstanceOf(QuorumAttempt.Answer.class);
+        attempt.asked(request().ballotSoFar(ahead), 0, 0);
+        assertThat(begun(clock)).as("a resumed ticket, or a downgrade").isInstanceOf(QuorumAttempt.Begin.class);
+    }
+
+    private QuorumAttempt.Next begun(long clock) {
+        return attempt.begin(round, OptionalLong.of(clock), List.of());
+    }
+
     @Test
     void aWaiterAsksForAPlaceUntilOneNodeMoreThanAMinorityWakesIt() {
         attempt.asked(request().waiting(SECOND), 0, 0);

@@ -273,6 +273,22 @@ final class QuorumSessionTest {
                 .isEqualTo(clock);
     }
 
+    /** As after a step back of all clocks by a minute. */
+    @Test
+    void aWaiterWhoseBallotsAreFarAheadOfAllClocksContinuesWithAnotherOwnerToken() {
+        OwnerToken former = set.owner();
+        AcquireReply reply = set.ask(set.request(former).waiting(SECOND).ballotSoFar(nowMicros() + 60_000_000));
+        assertThat(reply)
+                .isInstanceOfSatisfying(
+                        AcquireReply.Refused.class,
+                        refused -> assertThat(refused.spent()).isTrue());
+        all(node -> assertThat(node.ballots).isEmpty());
+        assertThat(set.granted(set.request(set.owner()).waiting(SECOND))
+                        .tokens()
+                        .first())
+                .isLessThanOrEqualTo(nowMicros());
+    }
+
     @Test
     void aBallotThatWouldReachTheLimitIsNeverSent() {
         long limit = 1L << 53;
