@@ -72,8 +72,9 @@ final class RunningCandidacy implements Candidacy {
 
     private void clientClosed() {
         on(null, new Event.Close(false));
-        // No timer runs any more.
+        // No timer runs any more: neither that of the grace, nor those that repeat the undo of an attempt.
         on(null, new Event.GraceOver());
+        on(null, new Event.Withdrawn());
         if (isIn(Phase.ENDED)) {
             // The threads that were to report the end may be gone.
             tellEnded();

@@ -728,6 +728,30 @@ final class CandidacyEdgesTest {
         assertThat(ended).isCompletedWithValue(null);
     }
 
+    private static StoreUnavailableException away() {
+        return new StoreUnavailableException("made by the test", null);
+    }
+
+    private void isAway() {
+        store.answersReleases(new ReleaseReply.Failed(FailureKind.UNKNOWN, away()));
+        store.acquires().get(asked() - 1).answer().complete(new AcquireReply.Failed(FailureKind.UNKNOWN, away(), 5));
+    }
+
+    /** The undo of the attempt is repeated for as long as the store may keep the lock. No timer runs after the close. */
+    @Test
+    void aWithdrawalThatTheStoreDoesNotAnswerEndsWithTheClient() {
+        LockClient client = client(LockOptions.defaults(), null);
+        Candidacy candidacy = stand(client);
+        isAway();
+        CompletableFuture<Void> closed = candidacy.closeAsync();
+        CompletableFuture<Void> ended = candidacy.whenEnded().toCompletableFuture();
+        assertThat(ended).as("the undo is not answered").isNotDone();
+        runtime.passesInWaits();
+        client.close();
+        assertThat(ended).isCompletedWithValue(null);
+        assertThat(closed).isCompletedWithValue(null);
+    }
+
     @Test
     void aTermWhoseCallbackHasReturnedIsNoTermAlthoughItsReleaseIsNotAnswered() {
         CompletableFuture<ReleaseReply> later = new CompletableFuture<>();
