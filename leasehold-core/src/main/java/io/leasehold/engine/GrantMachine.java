@@ -22,7 +22,7 @@ final class GrantMachine {
     /** A renewal is due, or the holder requests one. */
     record RenewDue(boolean byHand) implements Event {}
 
-    /** A renewal that {@link #beginSending} allowed was sent, in order, to the store. */
+    /** A renewal that {@link #beginSending} allowed was sent, in order, to the store. Its answer says so, too. */
     record RenewalSent() implements Event {}
 
     /** The store has extended the grant; the ttl counts from {@code sentAtNanos}. */
@@ -228,10 +228,20 @@ final class GrantMachine {
             release(false, deserted.keeping().isOn(nowNanos), actions);
         } else if (event instanceof RenewalSent) {
             renewalSent(actions);
-        } else if (isHeld()) {
-            whileHeld(event, nowNanos, actions);
+        } else {
+            if (isAnswer(event)) {
+                // An Error may have kept the shell from the report that it was sent.
+                renewalSent(actions);
+            }
+            if (isHeld()) {
+                whileHeld(event, nowNanos, actions);
+            }
         }
         return actions;
+    }
+
+    private static boolean isAnswer(Event event) {
+        return event instanceof Renewed || event instanceof RenewFailed || event instanceof Denied;
     }
 
     private void whileHeld(Event event, long nowNanos, List<Action> actions) {
@@ -503,8 +513,9 @@ final class GrantMachine {
     }
 
     /**
-     * Whether a renewal may be sent now; if so, {@link RenewalSent} must follow. A release that is called in between
-     * waits for that event, so no renewal is ever sent after the release.
+     * Whether a renewal may be sent now; if so, {@link RenewalSent} or the answer must follow. A release that is called
+     * in between waits for the first of these events, so no renewal is ever sent after the release. The shell reports the
+     * sending before it waits for the answer: a late report could be taken for that of the next renewal.
      */
     boolean beginSending() {
         sending = isHeld();

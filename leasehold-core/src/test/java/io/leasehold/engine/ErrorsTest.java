@@ -227,6 +227,35 @@ final class ErrorsTest {
         }
     }
 
+    /** Whichever read of a clock fails while a renewal is sent, its lease is released, before the answer or after it. */
+    @Test
+    @SuppressWarnings("FutureReturnValueIgnored")
+    void anErrorWhileARenewalIsSentKeepsNoLeaseFromItsRelease() {
+        for (int at = 1; at <= 30; at++) {
+            for (boolean isAnsweredFirst : new boolean[] {true, false}) {
+                StillRuntime still = new StillRuntime();
+                SilentStore silent = new SilentStore();
+                Workshop own = new Workshop(still, silent);
+                LeaseHandle lease = own.keeper().begin(own.context.suspensions().mark(), null);
+                failAtRead(still, at);
+                try {
+                    lease.renewAsync();
+                } catch (InternalError e) {
+                    assertThat(e).hasMessage("made by the test");
+                }
+                still.beforeAClockIsRead(() -> {});
+                CompletableFuture<ReleaseOutcome> released = isAnsweredFirst ? null : lease.releaseAsync();
+                if (!silent.renewals().isEmpty()) {
+                    renewed(silent, 0, 1_000_000_000L);
+                }
+                assertThat(isAnsweredFirst ? lease.releaseAsync() : released)
+                        .as("read %d, answered first %s", at, isAnsweredFirst)
+                        .isCompletedWithValue(ReleaseOutcome.RELEASED);
+                assertThat(silent.releases()).as("read %d", at).hasSize(1);
+            }
+        }
+    }
+
     private static void renewed(SilentStore silent, int index, long sentAtNanos) {
         silent.renewals().get(index).answer().complete(new RenewReply(List.of(new RenewReply.Renewed(sentAtNanos))));
     }

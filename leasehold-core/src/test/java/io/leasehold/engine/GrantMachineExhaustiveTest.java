@@ -103,10 +103,12 @@ final class GrantMachineExhaustiveTest {
                     on(new GrantMachine.RenewDue(false));
                 }
                 case RENEWED, RENEW_FAILED -> {
-                    if (!renewing || sending) {
+                    if (!renewing) {
                         return false;
                     }
                     renewing = false;
+                    // If it was being sent, an Error has met the report of that.
+                    sending = false;
                     suspected &= step == Step.RENEW_FAILED || !answersTheSuspicion;
                     on(step == Step.RENEWED ? new GrantMachine.Renewed(renewalSentAt) : new GrantMachine.RenewFailed());
                 }
@@ -160,6 +162,9 @@ final class GrantMachineExhaustiveTest {
             assertThat((lost || released) && valid())
                     .as("never valid after its end: %s", taken)
                     .isFalse();
+            assertThat(releaseSent || sending)
+                    .as("a release waits only for a renewal that is being sent: %s", taken)
+                    .isEqualTo(released || sending);
             if ((suspected || machine.isUnconfirmed()) && machine.isHeld() && !abandoned) {
                 assertThat(renewing || armed)
                         .as("in doubt, the store is asked, or will be: %s", taken)

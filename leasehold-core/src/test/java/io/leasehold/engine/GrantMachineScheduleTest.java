@@ -277,6 +277,30 @@ final class GrantMachineScheduleTest {
                 .isEmpty();
     }
 
+    /** An Error has kept the shell from its report that the renewal was sent. */
+    @Test
+    void anAnswerProvesThatItsRenewalWasSent() {
+        List<GrantMachine.Event> answers = List.of(
+                new GrantMachine.Renewed(ACQUIRED + INTERVAL),
+                new GrantMachine.RenewFailed(),
+                new GrantMachine.Denied());
+        for (GrantMachine.Event answer : answers) {
+            machine = renewedEvery(INTERVAL);
+            due(INTERVAL);
+            machine.beginSending();
+            assertThat(on(INTERVAL, new GrantMachine.ReleaseCalled(NOT_KEPT))).isEmpty();
+            assertThat(on(INTERVAL + 1, answer)).as("%s", answer).containsExactly(new SendRelease());
+            assertThat(on(INTERVAL + 2, new GrantMachine.RenewalSent())).isEmpty();
+            machine = renewedEvery(INTERVAL);
+            due(INTERVAL);
+            machine.beginSending();
+            on(INTERVAL + 1, answer);
+            assertThat(on(INTERVAL + 2, new GrantMachine.ReleaseCalled(NOT_KEPT)))
+                    .as("%s", answer)
+                    .hasSize(1);
+        }
+    }
+
     @Test
     void whyItWasLostIsKnownAlsoAfterItsRelease() {
         assertThat(machine.cause()).isNull();
