@@ -56,7 +56,7 @@ public interface Candidacy extends AutoCloseable {
     /**
      * Ends the candidacy: resigns as {@link #resign} does if the candidate leads, and does not stand again. Waits until
      * the callback has returned and the store has answered, for at most the term's remaining validity plus the time
-     * limit of the store. From inside the callback it returns at once. Does not react to interruption. Repeated calls
+     * limit of the store; for that limit alone if the candidate does not lead. From inside the callback it returns at once. Does not react to interruption. Repeated calls
      * wait again.
      */
     @Override

@@ -424,9 +424,9 @@ final class RunningCandidacy implements Candidacy {
 
     @Override
     public void close() {
-        RunningTerm last = last();
-        boolean byCallback = isCallback(last);
-        long graceNanos = last == null ? 0 : graceNanos(last);
+        RunningTerm led = led();
+        boolean byCallback = isCallback(last());
+        long graceNanos = led == null ? 0 : graceNanos(led);
         on(null, new Event.Close(byCallback));
         if (!byCallback) {
             // Once the client is closed, no timer runs.

@@ -752,6 +752,22 @@ final class CandidacyEdgesTest {
         assertThat(closed).isCompletedWithValue(null);
     }
 
+    /** The validity of a term that has ended is no time for which a close has to wait. */
+    @Test
+    void closingACandidateThatNoLongerLeadsWaitsForTheStoreOnly() {
+        Candidacy candidacy = stand();
+        elect();
+        work.complete(null);
+        assertThat(asked()).as("it stands again").isEqualTo(2);
+        isAway();
+        runtime.passesInWaits();
+        long before = runtime.nanoTime();
+        candidacy.close();
+        assertThat(runtime.nanoTime() - before)
+                .isLessThanOrEqualTo(Duration.ofSeconds(3).toNanos());
+        assertThat(candidacy.whenEnded().toCompletableFuture()).isNotDone();
+    }
+
     @Test
     void aTermWhoseCallbackHasReturnedIsNoTermAlthoughItsReleaseIsNotAnswered() {
         CompletableFuture<ReleaseReply> later = new CompletableFuture<>();
