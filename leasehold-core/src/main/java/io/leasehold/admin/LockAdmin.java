@@ -161,6 +161,7 @@ public interface LockAdmin {
      *
      * @param olderThan a longer hold is reported as {@link Leak.Kind#HELD_TOO_LONG}, if the store knows when it began
      * @throws IllegalArgumentException if {@code olderThan} is negative
+     * @throws IllegalStateException if the client is closed between the two checks
      */
     List<Leak> leaks(Duration olderThan);
 

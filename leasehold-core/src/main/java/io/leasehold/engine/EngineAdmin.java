@@ -33,12 +33,14 @@ final class EngineAdmin implements LockAdmin {
 
     private static final long DECLARE_NANOS = 5_000_000_000L;
 
+    private final Attempts attempts;
     private final EngineContext context;
     private final LockStore store;
     private final LockOptions defaults;
 
-    EngineAdmin(EngineContext context, LockOptions defaults) {
-        this.context = context;
+    EngineAdmin(Attempts attempts, LockOptions defaults) {
+        this.attempts = attempts;
+        this.context = attempts.context();
         this.store = context.store();
         this.defaults = defaults;
     }
@@ -178,7 +180,7 @@ final class EngineAdmin implements LockAdmin {
             throw new IllegalArgumentException(
                     "olderThan is " + Durations.text(olderThan) + "; it must not be negative");
         }
-        return new LeakSearch(context, olderThan).find();
+        return new LeakSearch(attempts, olderThan).find();
     }
 
     @Override

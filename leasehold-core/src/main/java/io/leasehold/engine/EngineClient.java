@@ -229,7 +229,7 @@ public final class EngineClient implements LockClient {
 
     @Override
     public LockAdmin admin() {
-        return new EngineAdmin(context, defaults.options());
+        return new EngineAdmin(attempts, defaults.options());
     }
 
     @Override

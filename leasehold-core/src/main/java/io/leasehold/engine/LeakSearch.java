@@ -32,13 +32,15 @@ final class LeakSearch {
      */
     private static final long RECHECK_NANOS = 4_000_000_000L;
 
+    private final Attempts attempts;
     private final EngineContext context;
     private final LockStore store;
     private final Duration olderThan;
     private final Map<String, Optional<ClientRecord>> clients = new HashMap<>();
 
-    LeakSearch(EngineContext context, Duration olderThan) {
-        this.context = context;
+    LeakSearch(Attempts attempts, Duration olderThan) {
+        this.attempts = attempts;
+        this.context = attempts.context();
         this.store = context.store();
         this.olderThan = olderThan;
     }
@@ -199,7 +201,9 @@ final class LeakSearch {
     private List<Leak> recheck(List<Candidate> silent) {
         CompletableFuture<Void> later = new CompletableFuture<>();
         context.runtime().schedule(RECHECK_NANOS, () -> later.complete(null));
-        context.answer(later);
+        // Once the client is closed, no timer runs.
+        context.answer(CompletableFuture.anyOf(later, attempts.closed()));
+        attempts.requireOpen();
         List<Leak> found = new ArrayList<>();
         clients.clear();
         for (Candidate before : silent) {

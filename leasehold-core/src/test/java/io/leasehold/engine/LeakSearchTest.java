@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.leasehold.Holder;
 import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.ClientRecord.ClientHold;
@@ -40,6 +41,7 @@ final class LeakSearchTest {
     private final List<Leak> ofTheStore = new ArrayList<>();
     private final List<String> asked = new ArrayList<>();
     private boolean keepsRecords = true;
+    private LockClient client;
     /** Runs once the search has found no record of a holder. */
     private Runnable meanwhile = () -> {};
 
@@ -62,7 +64,8 @@ final class LeakSearchTest {
             }
         });
         runtime.passesInWaits();
-        return Leasehold.builder().store(store).runtime(runtime).connect().admin();
+        client = Leasehold.builder().store(store).runtime(runtime).connect();
+        return client.admin();
     }
 
     private List<Leak> leaks() {
@@ -255,6 +258,20 @@ final class LeakSearchTest {
         });
         assertThat(asked).containsExactly(OURS, OURS);
         assertThat(Duration.ofMillis(runtime.wallMillis()).minus(before)).isEqualTo(Duration.ofSeconds(4));
+    }
+
+    /** No timer of a closed client ends the time between the two checks. */
+    @Test
+    void aSearchEndsWithItsClient() {
+        store.tells(A, holder(OURS, 4));
+        meanwhile = () -> {
+            client.close();
+            runtime.dropTimers();
+        };
+        assertThatThrownBy(this::leaks)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("lock client for silent: is closed");
+        assertThat(asked).as("no second check").containsExactly(OURS);
     }
 
     @Test
