@@ -203,7 +203,7 @@ public final class LazyStore implements LockStore {
 
     private boolean pausedBeforeNext(long pauseNanos) {
         CompletableFuture<Void> next = new CompletableFuture<>();
-        LockRuntime.Timer timer = runtime.schedule(pauseNanos, () -> next.complete(null));
+        LockRuntime.Timer timer = TimerQueue.duty(() -> runtime.schedule(pauseNanos, () -> next.complete(null)));
         try {
             runtime.await(CompletableFuture.anyOf(next, closed));
             return true;

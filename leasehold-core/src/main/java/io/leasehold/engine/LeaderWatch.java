@@ -140,7 +140,8 @@ final class LeaderWatch implements Election.Observation {
     }
 
     private void lookAgain() {
-        LockRuntime.Timer next = context.timeline().schedule(policy.queuedNanos(null, context.random()), this::look);
+        LockRuntime.Timer next = TimerQueue.duty(
+                () -> context.timeline().schedule(policy.queuedNanos(null, context.random()), this::look));
         synchronized (this) {
             timer = next;
             if (closed) {

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -120,19 +121,20 @@ final class RunningCandidacy implements Candidacy {
         switch (action) {
             case STAND -> stand();
             case WITHDRAW -> withdraw();
-            case PAUSE -> arm(about, pauseNanos(), new Event.PauseOver());
+            case PAUSE -> arm(about, this::pauseNanos, new Event.PauseOver());
             case END -> end();
             case LEAD -> lead(requireNonNull(about));
             case TELL_END -> tellEnd(requireNonNull(about), cause);
-            case ARM_GRACE -> arm(about, graceNanos(requireNonNull(about)), new Event.GraceOver());
+            case ARM_GRACE -> arm(about, () -> graceNanos(requireNonNull(about)), new Event.GraceOver());
             case WARN -> ElectionMessages.callbackGoesOn(requireNonNull(about));
             case RELEASE -> release(requireNonNull(about));
         }
     }
 
     /** Arms the timer, unless its event has arrived in the meantime. */
-    private void arm(@Nullable RunningTerm about, long nanos, Event event) {
-        LockRuntime.Timer armed = context.timeline().schedule(nanos, () -> on(about, event));
+    private void arm(@Nullable RunningTerm about, LongSupplier nanos, Event event) {
+        LockRuntime.Timer armed =
+                TimerQueue.duty(() -> context.timeline().schedule(nanos.getAsLong(), () -> on(about, event)));
         synchronized (this) {
             if (about == term && machine.awaits(event)) {
                 TimerQueue.cancelled(timer);

@@ -79,7 +79,7 @@ final class SuspendWatch {
             if (holds.isEmpty()) {
                 baseline.updateAndGet(now -> new Baseline(false, now.offsetNanos(), now.suspensions()));
             } else {
-                timeline.schedule(TICK_NANOS, this::tick);
+                TimerQueue.duty(() -> timeline.schedule(TICK_NANOS, this::tick));
                 ticking = true;
             }
         }

@@ -6,6 +6,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -67,6 +68,22 @@ final class TimerQueue {
             timer.cancel();
         }
         return null;
+    }
+
+    /**
+     * Schedules a duty that nothing else repeats: if an Error meets that, schedules it once more. Otherwise, the duty
+     * would end with that Error.
+     *
+     * @param schedule computes the delay and schedules the duty
+     */
+    static LockRuntime.Timer duty(Supplier<LockRuntime.Timer> schedule) {
+        try {
+            return schedule.get();
+        } catch (RuntimeException | Error e) {
+            LockRuntime.Timer timer = schedule.get();
+            LOG.error("a duty of the lock client was scheduled at the second try", e);
+            return timer;
+        }
     }
 
     /** Runs the task once, {@code delayNanos} from now. */

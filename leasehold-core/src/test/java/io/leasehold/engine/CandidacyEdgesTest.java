@@ -769,6 +769,33 @@ final class CandidacyEdgesTest {
     }
 
     @Test
+    void anErrorAtTheReadOfAClockEndsNoPause() {
+        boolean met = true;
+        for (int fatal = 1; met; fatal++) {
+            CandidacyEdgesTest own = new CandidacyEdgesTest();
+            own.stand();
+            met = own.meets(fatal, own::fail);
+            own.runtime.pass(Duration.ofSeconds(1));
+            assertThat(own.asked()).as("read %d", fatal).isEqualTo(2);
+        }
+    }
+
+    /** A callback that does not return keeps the term no longer than its validity. */
+    @Test
+    void anErrorAtTheReadOfAClockEndsNoGrace() {
+        boolean met = true;
+        for (int fatal = 1; met; fatal++) {
+            CandidacyEdgesTest own = new CandidacyEdgesTest();
+            Candidacy candidacy = own.stand();
+            own.elect();
+            met = own.meets(fatal, candidacy::resignAsync);
+            assertThat(own.store.releases()).as("read %d", fatal).isEmpty();
+            own.runtime.pass(TTL);
+            assertThat(own.store.releases()).as("read %d", fatal).hasSize(1);
+        }
+    }
+
+    @Test
     void aTermWhoseCallbackHasReturnedIsNoTermAlthoughItsReleaseIsNotAnswered() {
         CompletableFuture<ReleaseReply> later = new CompletableFuture<>();
         store.answersReleasesWith(later);

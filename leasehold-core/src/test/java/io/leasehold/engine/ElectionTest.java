@@ -397,6 +397,30 @@ final class ElectionTest {
                 .hasSize(2);
     }
 
+    /** Whichever read of a clock fails in a poll, the next one follows. */
+    @Test
+    void anErrorInAPollEndsNoObservation() {
+        boolean met = true;
+        for (int fatal = 1; met; fatal++) {
+            ElectionTest own = new ElectionTest();
+            List<String> told = new ArrayList<>();
+            own.election.observe(leader -> told.add(leader.map(Leader::holderId).orElse("none")));
+            AtomicInteger reads = new AtomicInteger();
+            int at = fatal;
+            own.runtime.beforeAClockIsRead(() -> {
+                if (reads.incrementAndGet() == at) {
+                    throw new InternalError("made by the test");
+                }
+            });
+            own.runtime.pass(Duration.ofSeconds(4));
+            own.runtime.beforeAClockIsRead(() -> {});
+            met = reads.get() >= fatal;
+            own.leads("a", 1);
+            own.runtime.pass(Duration.ofSeconds(8));
+            assertThat(told).as("read %d", fatal).containsExactly("none", "a");
+        }
+    }
+
     @Test
     void anObserverThatThrowsIsToldOfTheNextChangeToo() {
         List<String> told = new ArrayList<>();

@@ -169,6 +169,16 @@ final class ErrorsTest {
     /** Whichever read of a clock fails in a tick, the next suspension is noticed, and no renewal is lost. */
     @Test
     void anErrorInATickEndsNoWatching() {
+        anErrorInATickEndsNoWatching(true);
+    }
+
+    /** As does one that is held alone: no other hold begins the ticks again. */
+    @Test
+    void anErrorInATickEndsNoWatchingOfALeaseThatIsHeldAlone() {
+        anErrorInATickEndsNoWatching(false);
+    }
+
+    private static void anErrorInATickEndsNoWatching(boolean anotherFollows) {
         for (int at = 1; at <= 30; at++) {
             StillRuntime still = new StillRuntime();
             SilentStore silent = new SilentStore();
@@ -189,7 +199,9 @@ final class ErrorsTest {
                 }
             }
             still.beforeAClockIsRead(() -> {});
-            own.keeper().begin(own.context.suspensions().mark(), null);
+            if (anotherFollows) {
+                own.keeper().begin(own.context.suspensions().mark(), null);
+            }
             still.suspend(Duration.ofHours(1));
             still.pass(Duration.ofSeconds(2));
             assertThat(silent.renewals())

@@ -62,6 +62,7 @@ final class LazyStoreTest {
     private Pause whilePausing = () -> {};
     private Runnable timer = () -> {};
     private Runnable wake = () -> {};
+    private int timersThatFail;
 
     private interface Pause {
         void run() throws InterruptedException;
@@ -73,6 +74,10 @@ final class LazyStoreTest {
                 switch (method.getName()) {
                     case "startThread" -> ((Runnable) arguments[1]).run();
                     case "schedule" -> {
+                        if (timersThatFail > 0) {
+                            timersThatFail--;
+                            throw new InternalError("no timer (made by the test)");
+                        }
                         calls.add(
                                 "pause " + Duration.ofNanos((long) arguments[0]).toMillis());
                         timer = (Runnable) arguments[1];
@@ -261,6 +266,15 @@ final class LazyStoreTest {
         assertThat(log)
                 .containsOnlyOnce("the store there is not reached yet; the client keeps trying: no server there")
                 .containsOnlyOnce("the store there is reached now");
+    }
+
+    @Test
+    void aTimerThatCannotBeArmedEndsNoRetries() {
+        isAway(1);
+        tries.add(this::real);
+        timersThatFail = 1;
+        log(() -> lazy.listen(signals));
+        assertThat(calls).containsExactly("try", "pause 1000", "timer cancelled", "try", "listen", "reconnected");
     }
 
     @Test
