@@ -102,7 +102,9 @@ public interface Hold extends AutoCloseable {
     void onAtRisk(Consumer<? super Duration> callback);
 
     /**
-     * Interrupts the calling thread if this hold is lost before it is released. No interrupt is delivered once release has been called.
+     * Interrupts the calling thread if this hold is lost before it is released; other threads may request the same for
+     * themselves. Each is interrupted once, even if it has called this repeatedly. No interrupt is delivered once release has been
+     * called.
      */
     void interruptOnLoss();
 }

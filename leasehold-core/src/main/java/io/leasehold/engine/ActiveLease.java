@@ -374,7 +374,7 @@ class ActiveLease implements LeakWatch.Watched {
     }
 
     void interruptOnLoss(Interruption wanted) {
-        if (lossOr(news -> news.interruption = wanted) != null) {
+        if (lossOr(news -> news.onLost(wanted)) != null) {
             wanted.deliver();
         }
     }
@@ -437,7 +437,7 @@ class ActiveLease implements LeakWatch.Watched {
                 return released;
             }
             releaseCalled = true;
-            news().interruption = null;
+            news().forgetInterruptions();
         }
         try {
             owner.giveBack(this);
@@ -477,7 +477,7 @@ class ActiveLease implements LeakWatch.Watched {
             }
             releaseCalled = true;
             LeaseNews all = news();
-            all.interruption = null;
+            all.forgetInterruptions();
             released = all.released();
         }
         released.thenAccept(outcome -> converted(export, outcome));

@@ -1,5 +1,8 @@
 package io.leasehold.engine;
 
+import java.util.ArrayList;
+import java.util.List;
+
 /**
  * The interruption of one thread at the loss of any of its leases. The first loss interrupts the thread, once. After
  * the request was cancelled, no loss does.
@@ -25,5 +28,20 @@ final class Interruption {
 
     synchronized void callOff() {
         over = true;
+    }
+
+    /**
+     * Returns the requests with this one, which replaces an earlier one of the same thread. Drops those of threads that
+     * have ended.
+     */
+    List<Interruption> addedTo(List<Interruption> requests) {
+        List<Interruption> all = new ArrayList<>();
+        for (Interruption other : requests) {
+            if (other.thread != thread && other.thread.isAlive()) {
+                all.add(other);
+            }
+        }
+        all.add(this);
+        return all;
     }
 }

@@ -1,5 +1,7 @@
 package io.leasehold.engine;
 
+import static java.util.Objects.requireNonNull;
+
 import io.leasehold.Hold;
 import io.leasehold.HoldEnd;
 import io.leasehold.LossCause;
@@ -9,8 +11,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /** Several leases as one hold: delegates to each part, and ends with the first part that ends. */
 abstract class JoinedLeases implements Hold, UnseenHold {
@@ -19,7 +21,8 @@ abstract class JoinedLeases implements Hold, UnseenHold {
             ReleaseOutcome.ALREADY_LOST, ReleaseOutcome.UNCONFIRMED, ReleaseOutcome.KEPT, ReleaseOutcome.RELEASED);
 
     final List<LeaseHandle> parts;
-    private volatile @Nullable Interruption interruption;
+    /** At most one for each thread. */
+    private final AtomicReference<List<Interruption>> interruptions = new AtomicReference<>(List.of());
 
     /** Takes the parts in the order in which they were acquired. */
     JoinedLeases(List<LeaseHandle> parts) {
@@ -78,7 +81,7 @@ abstract class JoinedLeases implements Hold, UnseenHold {
 
     @Override
     public ReleaseOutcome release() {
-        callOffInterruption();
+        callOffInterruptions();
         parts.forEach(part -> Futures.guarded("the release of one of several leases", part::releaseAsync));
         ReleaseOutcome all = ReleaseOutcome.RELEASED;
         for (int i = parts.size() - 1; i >= 0; i--) {
@@ -89,7 +92,7 @@ abstract class JoinedLeases implements Hold, UnseenHold {
 
     @Override
     public CompletableFuture<ReleaseOutcome> releaseAsync() {
-        callOffInterruption();
+        callOffInterruptions();
         CompletableFuture<ReleaseOutcome> all = CompletableFuture.completedFuture(ReleaseOutcome.RELEASED);
         for (int i = parts.size() - 1; i >= 0; i--) {
             all = all.thenCombine(Futures.ask(parts.get(i)::releaseAsync), JoinedLeases::worse);
@@ -103,7 +106,7 @@ abstract class JoinedLeases implements Hold, UnseenHold {
 
     @Override
     public void close() {
-        callOffInterruption();
+        callOffInterruptions();
         parts.forEach(part -> Futures.guarded("the release of one of several leases", part::beginClose));
         for (int i = parts.size() - 1; i >= 0; i--) {
             Futures.guarded("closing one of several leases", parts.get(i)::close);
@@ -152,18 +155,15 @@ abstract class JoinedLeases implements Hold, UnseenHold {
     @Override
     public void interruptOnLoss() {
         Interruption wanted = new Interruption();
-        interruption = wanted;
+        interruptions.updateAndGet(wanted::addedTo);
         parts.forEach(part -> part.state().interruptOnLoss(wanted));
     }
 
     /**
-     * Cancels the interruption before the first part is released: a part that proves to be lost must not interrupt the
+     * Cancels the interruptions before the first part is released: a part that proves to be lost must not interrupt the
      * code that follows.
      */
-    private void callOffInterruption() {
-        Interruption wanted = interruption;
-        if (wanted != null) {
-            wanted.callOff();
-        }
+    private void callOffInterruptions() {
+        requireNonNull(interruptions.get()).forEach(Interruption::callOff);
     }
 }

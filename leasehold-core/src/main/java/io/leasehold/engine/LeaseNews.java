@@ -25,9 +25,6 @@ final class LeaseNews {
 
     List<Consumer<? super Duration>> riskCallbacks = List.of();
 
-    @Nullable
-    Interruption interruption;
-
     HoldEnd.@Nullable Lost loss;
     /** Whether user code was notified of the loss. */
     boolean lossReported;
@@ -44,6 +41,9 @@ final class LeaseNews {
     CompletableFuture<HoldEnd> ended;
 
     private List<Consumer<? super LossCause>> lossCallbacks = List.of();
+    /** The threads to interrupt at a loss, each once. */
+    private List<Interruption> interruptions = List.of();
+
     private @Nullable CompletableFuture<ReleaseOutcome> released;
 
     LeaseNews(FlightEvents.@Nullable Hold recording) {
@@ -52,6 +52,16 @@ final class LeaseNews {
 
     void onLost(Consumer<? super LossCause> callback) {
         lossCallbacks = with(lossCallbacks, callback);
+    }
+
+    /** Interrupts this thread at a loss, too. */
+    void onLost(Interruption wanted) {
+        interruptions = wanted.addedTo(interruptions);
+    }
+
+    /** Interrupts no thread from now on. */
+    void forgetInterruptions() {
+        interruptions = List.of();
     }
 
     void onAtRisk(Consumer<? super Duration> callback) {
@@ -64,14 +74,14 @@ final class LeaseNews {
         return longer;
     }
 
-    /** Records the loss, and interrupts the thread that requested that. Returns the callbacks to run, each once. */
+    /** Records the loss, and interrupts the threads that requested that. Returns the callbacks to run, each once. */
     List<Consumer<? super LossCause>> lost(HoldEnd.Lost lost, boolean isGivenBack) {
         loss = lost;
         List<Consumer<? super LossCause>> callbacks = isGivenBack ? List.of() : lossCallbacks;
         lossCallbacks = List.of();
         lossReported |= !callbacks.isEmpty();
-        if (interruption != null) {
-            lossReported |= interruption.deliver();
+        for (Interruption wanted : interruptions) {
+            lossReported |= wanted.deliver();
         }
         return callbacks;
     }

@@ -228,6 +228,31 @@ final class LeaseRulesTest {
         assertThat(Thread.interrupted()).isTrue();
     }
 
+    @Test
+    void eachThreadThatAskedToBeInterruptedIsAndOnce() throws InterruptedException {
+        Lease lease = held();
+        Waiting other = Waiting.that(lease::interruptOnLoss);
+        lease.interruptOnLoss();
+        lease.interruptOnLoss();
+        List<Boolean> interrupted = new ArrayList<>();
+        lease.onLost(why -> interrupted.add(Thread.interrupted()));
+        lose(LossCause.SESSION_LOST);
+        assertThat(other.isInterrupted()).isTrue();
+        interrupted.add(Thread.interrupted());
+        assertThat(interrupted).as("this thread").containsExactlyInAnyOrder(true, false);
+    }
+
+    @Test
+    void noThreadIsInterruptedOnceTheReleaseHasBegun() throws InterruptedException {
+        Lease lease = held();
+        Waiting other = Waiting.that(lease::interruptOnLoss);
+        lease.interruptOnLoss();
+        lease.releaseAsync();
+        lose(LossCause.SESSION_LOST);
+        assertThat(Thread.interrupted()).isFalse();
+        assertThat(other.isInterrupted()).isFalse();
+    }
+
     // ---- release
 
     /** The calls of a former holder do not affect the next holder of the same grant. */

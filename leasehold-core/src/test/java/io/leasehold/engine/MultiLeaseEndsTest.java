@@ -21,6 +21,7 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
 import java.lang.reflect.InvocationTargetException;
@@ -202,12 +203,26 @@ final class MultiLeaseEndsTest {
     }
 
     @Test
-    void noInterruptComesOnceItsReleaseHasBegun() {
+    void noInterruptComesOnceItsReleaseHasBegun() throws InterruptedException {
         MultiLease lease = both();
+        Waiting other = Waiting.that(lease::interruptOnLoss);
         lease.interruptOnLoss();
+        // The first part proves to be lost during the release of all.
+        store.answersReleases(new ReleaseReply.NotOurs());
         lease.releaseAsync();
         store.ear().lost(store.acquires().get(0).request().owner(), LossCause.FORCE_RELEASED);
         assertThat(Thread.interrupted()).isFalse();
+        assertThat(other.isInterrupted()).isFalse();
+    }
+
+    @Test
+    void eachThreadThatAskedIsInterrupted() throws InterruptedException {
+        MultiLease lease = both();
+        Waiting other = Waiting.that(lease::interruptOnLoss);
+        lease.interruptOnLoss();
+        store.ear().lost(store.acquires().get(0).request().owner(), LossCause.FORCE_RELEASED);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(other.isInterrupted()).isTrue();
     }
 
     @Test
