@@ -97,7 +97,8 @@ public interface Hold extends AutoCloseable {
 
     /**
      * Calls back each time the hold is at risk, with the validity that is left: a renewal is late, or the store has lost
-     * contact with the session that keeps the hold; again only after a renewal has succeeded in between.
+     * contact with the session that keeps the hold; again only after a renewal has succeeded in between. A hold of several
+     * locks or permits is renewed once each of them that was at risk is.
      */
     void onAtRisk(Consumer<? super Duration> callback);
 

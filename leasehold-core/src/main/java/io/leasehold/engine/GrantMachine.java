@@ -568,6 +568,11 @@ final class GrantMachine {
         return renewing && toLeave;
     }
 
+    /** Whether a risk was reported, and no renewal has succeeded since. */
+    boolean isAtRisk() {
+        return atRisk;
+    }
+
     /** Whether a renewal could still succeed. */
     boolean isHeld() {
         return cause == null && !released;

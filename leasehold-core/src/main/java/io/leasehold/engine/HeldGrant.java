@@ -364,8 +364,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         return machine.isHeld();
     }
 
-    /** Returns what the machine answers. */
-    synchronized <T extends @Nullable Object> T ask(Function<GrantMachine, T> question) {
+    @Override
+    public synchronized <T extends @Nullable Object> T ask(Function<GrantMachine, T> question) {
         return question.apply(machine);
     }
 

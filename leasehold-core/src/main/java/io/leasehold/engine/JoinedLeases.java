@@ -149,7 +149,10 @@ abstract class JoinedLeases implements Hold, UnseenHold {
 
     @Override
     public void onAtRisk(Consumer<? super Duration> callback) {
-        parts.forEach(part -> part.onAtRisk(callback));
+        JoinedRisk risk = new JoinedRisk(requireNonNull(callback, "callback"));
+        for (ActiveLease part : states()) {
+            part.onAtRisk(remaining -> risk.of(part, remaining));
+        }
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.LockName;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The grant behind a lease, as seen by the lease and its handle. */
@@ -17,6 +18,9 @@ interface LeaseOwner {
     long remainingNanos(ActiveLease lease);
 
     void on(GrantMachine.Event event);
+
+    /** Returns what the machine of the grant answers. */
+    <T extends @Nullable Object> T ask(Function<GrantMachine, T> question);
 
     /** Whether the grant has not ended. */
     boolean isHeld();

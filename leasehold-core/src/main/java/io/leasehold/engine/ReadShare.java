@@ -4,6 +4,7 @@ import io.leasehold.LeaseLostException;
 import io.leasehold.LockName;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,6 +63,11 @@ final class ReadShare implements LeaseOwner {
         } else {
             hold.owner().on(event);
         }
+    }
+
+    @Override
+    public <T extends @Nullable Object> T ask(Function<GrantMachine, T> question) {
+        return hold.owner().ask(question);
     }
 
     @Override

@@ -225,6 +225,46 @@ final class MultiLeaseEndsTest {
         assertThat(other.isInterrupted()).isTrue();
     }
 
+    private void answer(int renewal, RenewReply.Item item) {
+        store.renewals().get(renewal).answer().complete(new RenewReply(List.of(item)));
+    }
+
+    /** A part is at risk anew once it was renewed; the whole only once all its parts were. */
+    @Test
+    void aRiskIsToldOnceUntilAllPartsAreRenewed() {
+        MultiLease lease = both();
+        List<Duration> told = new ArrayList<>();
+        lease.onAtRisk(told::add);
+        Runnable contactLost =
+                () -> store.ear().suspended(store.acquires().get(0).request().owner());
+        contactLost.run();
+        assertThat(told).hasSize(1);
+        lease.renewAsync();
+        answer(0, new RenewReply.Renewed(runtime.nanoTime()));
+        contactLost.run();
+        assertThat(told).as("the other part was not renewed").hasSize(1);
+        answer(1, new RenewReply.Renewed(runtime.nanoTime()));
+        contactLost.run();
+        assertThat(told)
+                .as("the first part was at risk before the other was renewed")
+                .hasSize(1);
+        lease.renewAsync();
+        answer(2, new RenewReply.Renewed(runtime.nanoTime()));
+        answer(3, new RenewReply.Renewed(runtime.nanoTime()));
+        contactLost.run();
+        assertThat(told).hasSize(2);
+    }
+
+    @Test
+    void eachOfItsCallbacksIsToldOfARisk() {
+        MultiLease lease = both();
+        List<String> told = new ArrayList<>();
+        lease.onAtRisk(left -> told.add("first"));
+        lease.onAtRisk(left -> told.add("second"));
+        store.ear().suspended(store.acquires().get(0).request().owner());
+        assertThat(told).containsExactlyInAnyOrder("first", "second");
+    }
+
     @Test
     void aRenewalAfterTheReleaseFailsAsAFutureDoes() {
         MultiLease several = both();

@@ -336,7 +336,7 @@ final class SecondTimesTest {
                 client.all(NAME, LockName.exactly("b")).acquireAsync();
         grantedAfter(Duration.ZERO);
         List<String> told = new ArrayList<>();
-        wanted.join().onAtRisk(left -> told.add("at risk"));
+        ((JoinedLeases) wanted.join()).parts.forEach(part -> part.onAtRisk(left -> told.add("at risk")));
         store.ear().suspended(last().request().owner());
         assertThat(told).hasSize(2);
         news.clear();
