@@ -81,7 +81,8 @@ public interface Hold extends AutoCloseable {
 
     /**
      * Like {@link #release()}, but never throws. If the hold had been lost and user code was never told (no exception, no
-     * {@code onLost}, no {@code isValid() == false}), the loss is logged here, once, at ERROR.
+     * {@code onLost}, no {@code isValid() == false}), the loss is logged here, once, at ERROR. After a suspension,
+     * {@code isValid()} may be false and then true again: that told of no later loss.
      */
     @Override
     void close();

@@ -196,9 +196,19 @@ class ActiveLease implements LeakWatch.Watched {
     private Duration told(Duration remaining) {
         if (remaining.isZero()) {
             owner.on(new GrantMachine.EndDue());
-            lossReported();
         }
+        reportedAs(!remaining.isZero());
         return remaining;
+    }
+
+    /**
+     * Records whether the caller was told that the lease is valid. A lease that is confirmed after a suspension was
+     * reported as invalid before: that was no report of a later loss.
+     */
+    private synchronized void reportedAs(boolean isValid) {
+        if (!isValid || (news != null && news.loss == null)) {
+            news().lossReported = !isValid;
+        }
     }
 
     /**

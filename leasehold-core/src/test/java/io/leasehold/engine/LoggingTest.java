@@ -13,6 +13,7 @@ import io.leasehold.ReleaseOutcome;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -166,6 +167,34 @@ class LoggingTest {
             }
         });
         assertThat(log).doesNotContain("ERROR");
+    }
+
+    /** After a suspension, a lease is invalid until a renewal confirms it. That is no loss. */
+    @Test
+    void aLossIsLoggedAlthoughTheLeaseWasUnconfirmedBefore() throws InterruptedException {
+        StillRuntime runtime = new StillRuntime();
+        SilentStore store = new SilentStore();
+        store.answersAtOnce(asked -> new AcquireReply.Granted(
+                new Grant(asked.owner(), TokenRange.of(1, 1), runtime.nanoTime(), Incarnation.DURABLE), List.of()));
+        String log = logged(unused -> {
+            LockClient locks = Leasehold.builder().store(store).runtime(runtime).connect();
+            Lease lease = locks.named(NAME).acquire();
+            runtime.suspend(Duration.ofHours(1));
+            assertThat(lease.isValid()).isFalse();
+            runtime.pass(Duration.ofMillis(200));
+            store.renewals()
+                    .get(0)
+                    .answer()
+                    .complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
+            assertThat(lease.isValid()).isTrue();
+            store.ear().lost(store.acquires().get(0).request().owner(), LossCause.SESSION_LOST);
+            lease.close();
+            lease.close();
+        });
+        assertThat(log.lines().filter(line -> line.contains("ERROR")))
+                .singleElement()
+                .asString()
+                .contains("cause=SESSION_LOST");
     }
 
     @Test
