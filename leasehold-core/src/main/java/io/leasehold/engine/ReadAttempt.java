@@ -96,11 +96,12 @@ final class ReadAttempt extends PendingAttempt<Lease> {
             return;
         }
         AcquireMachine.Outcome outcome = callers.outcomeSoFar();
-        if (!callers.leave(this).isLeft()) {
+        SharedRead.Left left = callers.leave(this);
+        if (!left.isLeft()) {
             return;
         }
         try {
-            timedOut(outcome);
+            timedOut(outcome, left.isLast());
         } catch (RuntimeException | Error e) {
             // It has left, so nothing else delivers an outcome.
             failed(AttemptOutcome.ERROR, e);
@@ -108,16 +109,18 @@ final class ReadAttempt extends PendingAttempt<Lease> {
         }
     }
 
-    private void timedOut(AcquireMachine.Outcome outcome) {
+    private void timedOut(AcquireMachine.Outcome outcome, boolean isLast) {
         if (outcome instanceof AcquireMachine.Failed failed) {
-            failed(AttemptOutcome.ERROR, forOne(failed.error()));
+            LockStoreException error = isLast ? failed.error() : forOne(failed.error());
+            boolean ambiguous = error instanceof AmbiguousAcquireException;
+            failed(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR, error);
         } else {
             AcquireMachine.Busy busy = (AcquireMachine.Busy) outcome;
             busy(new Attempt.Busy<>(name, waited(), busy.holder(), busy.votes()));
         }
     }
 
-    /** Returns the error for a caller that leaves: the request of unknown outcome is that of the others. */
+    /** Returns the error for a caller that leaves others: the request of unknown outcome is that of the others. */
     private static LockStoreException forOne(LockStoreException error) {
         return error instanceof AmbiguousAcquireException
                 ? new StoreUnavailableException(String.valueOf(error.getMessage()), error.votes(), error)

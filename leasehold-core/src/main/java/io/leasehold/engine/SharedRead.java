@@ -20,9 +20,10 @@ final class SharedRead {
      * The departure of a caller.
      *
      * @param isLeft whether the caller had no outcome; it delivers its own
+     * @param isLast whether no other caller waits, so that the outcome of the request is its own
      * @param settled completes when the store has confirmed that nothing of the request is left, if no caller wants it
      */
-    record Left(boolean isLeft, CompletableFuture<?> settled) {}
+    record Left(boolean isLeft, boolean isLast, CompletableFuture<?> settled) {}
 
     private static final CompletableFuture<?> NOTHING = CompletableFuture.completedFuture(null);
 
@@ -229,12 +230,12 @@ final class SharedRead {
             departure = joins.left(caller);
         }
         return switch (departure) {
-            case DECIDED -> new Left(false, NOTHING);
-            case OTHERS_WAIT -> new Left(true, NOTHING);
+            case DECIDED -> new Left(false, false, NOTHING);
+            case OTHERS_WAIT -> new Left(true, false, NOTHING);
             case NONE_WAITS -> {
                 // The caller waits for no other outcome: it must receive its own.
                 Futures.guarded("the end of a shared attempt", () -> reads.remove(this));
-                yield new Left(true, withdrawn());
+                yield new Left(true, true, withdrawn());
             }
         };
     }

@@ -3,6 +3,7 @@ package io.leasehold.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.AmbiguousAcquireException;
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
@@ -334,6 +335,20 @@ final class SharedReadsTest {
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("made by the test");
         assertThat(store.releases()).isEmpty();
+    }
+
+    /** The last caller leaves with the outcome of the request, which is its own. */
+    @Test
+    void aSoleCallerThatLeavesAfterARequestOfUnknownOutcomeIsToldSo() {
+        AcquireReply unknown = new AcquireReply.Failed(
+                FailureKind.UNKNOWN, new StoreUnavailableException("made by the test", null), 5);
+        CompletableFuture<Attempt<Lease>> hasty = lock.read().attemptAsync(Duration.ofSeconds(1));
+        asked(0).answer().complete(unknown);
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(failure(hasty)).isInstanceOf(AmbiguousAcquireException.class);
+        assertThat(news).containsExactly("began", "AMBIGUOUS");
+        store.acquires().forEach(asked -> asked.answer().complete(unknown));
+        assertThat(store.releases()).as("the request is undone").hasSize(1);
     }
 
     @Test
