@@ -45,7 +45,9 @@ final class ValidityWait {
 
         /** No renewal extends this lease during the wait for the others, so it may end, or has too little left, before. */
         private void waitNoLongerThanIt() {
-            if (lease.remaining().compareTo(wanted) < 0) {
+            // Asks the grant: this thread has not used the lease, and will not release it.
+            long leftNanos = lease.isUnreleased() ? lease.owner().remainingNanos(lease) : 0;
+            if (Duration.ofNanos(leftNanos).compareTo(wanted) < 0) {
                 done.complete(null);
             } else {
                 lease.whenEnded().thenRun(() -> done.complete(null));

@@ -15,6 +15,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import io.leasehold.MultiLease;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.AcquireReply;
@@ -263,6 +264,24 @@ final class MultiLeaseEndsTest {
         lease.onAtRisk(left -> told.add("second"));
         store.ear().suspended(store.acquires().get(0).request().owner());
         assertThat(told).containsExactlyInAnyOrder("first", "second");
+    }
+
+    /** The thread that answers a renewal has not used the lease: it will not release it. */
+    @Test
+    void anAnswerIsNoUseOfALeaseByItsThread() throws InterruptedException {
+        store.answersAtOnce(request -> new AcquireReply.Granted(
+                new Grant(request.owner(), TokenRange.of(1, 1), runtime.nanoTime(), Incarnation.DURABLE), List.of()));
+        MultiLease lease = client.all(ONE, OTHER)
+                .with(options -> options.ttl(Duration.ofSeconds(30)))
+                .acquire();
+        runtime.pass(Duration.ofSeconds(8));
+        lease.ensureValidForAsync(Duration.ofSeconds(25));
+        Thread network = new Thread(
+                () -> answer(0, new RenewReply.Failed(new StoreUnavailableException("made by the test", null))));
+        network.start();
+        network.join();
+        assertThat(((JoinedLeases) lease).parts).allMatch(part -> part.state().isOnlyFor(Thread.currentThread()));
+        assertThatThrownBy(() -> client.named(ONE).acquire()).isInstanceOf(IllegalStateException.class);
     }
 
     @Test
