@@ -62,8 +62,12 @@ public interface Acquirable<H extends Hold> {
     /**
      * Acquires the lock, runs {@code work} on the client's {@linkplain Leasehold.Builder#workExecutor work executor},
      * and releases the lock when the returned stage completes, normally or exceptionally. The work may block: neither
-     * callbacks nor other work wait for it. Completes exceptionally with {@link LockBusyException} if the lock stayed
-     * busy for {@code maxWait}.
+     * callbacks nor other work wait for it.
+     *
+     * <p>Completes exceptionally with {@link LockBusyException} if the lock stayed busy for {@code maxWait}, and with
+     * {@link LeaseLostException} if the hold was lost before its release, even if the work ended without noticing it; an
+     * exception of the work is then suppressed in it. If the hold is lost before the work begins, the work does not run.
+     * Cancelling the future releases the lock if the work has not begun; later, the work keeps it until its stage completes.
      */
     <T> CompletableFuture<T> holdWhile(Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work);
 }

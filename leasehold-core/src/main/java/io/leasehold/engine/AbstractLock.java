@@ -167,67 +167,15 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
             Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
         Objects.requireNonNull(work, "work");
         PendingAttempt<H> pending = enter(patience(maxWait));
-        // Whether the work has received the hold; a cancellation withdraws the hold only until then.
-        CompletableFuture<H> taken = new PropagatingFuture<>(pending::giveUp);
-        CompletableFuture<T> done = new PropagatingFuture<>(() -> taken.cancel(false));
+        HeldWork<H, T> held = new HeldWork<>(pending, work, attempts.workers());
         pending.result().thenApply(Attempt::orElseThrow).whenComplete((hold, error) -> {
             if (error != null) {
-                Futures.execute(runtime, () -> done.completeExceptionally(Futures.unwrapped(error)));
-            } else if (taken.complete(hold)) {
-                submit(hold, work, done);
+                Futures.execute(runtime, () -> held.done().completeExceptionally(Futures.unwrapped(error)));
             } else {
-                pending.giveUp();
+                held.granted(hold);
             }
         });
-        return done;
-    }
-
-    /**
-     * Submits the work, always to the executor: the hold may already be available, and the work must not run on the
-     * caller's thread.
-     */
-    private <T> void submit(H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
-        attempts.workers()
-                .execute(
-                        () -> {
-                            if (done.isDone()) {
-                                UnseenHold.giveBack(hold);
-                            } else {
-                                runHolding(hold, work, done);
-                            }
-                        },
-                        // Without a thread, the work does not run: release the hold.
-                        refused -> UnseenHold.giveBack(hold)
-                                .whenComplete(
-                                        (outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(refused))));
-    }
-
-    private static <H extends Hold, T> void runHolding(
-            H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
-        CompletionStage<T> stage;
-        try {
-            stage = Objects.requireNonNull(work.apply(hold), "the work given to holdWhile returned null");
-        } catch (Throwable e) {
-            stage = CompletableFuture.failedFuture(e);
-        }
-        try {
-            stage.whenComplete((value, failure) -> giveBack(hold, value, failure, done));
-        } catch (Throwable e) {
-            // If the stage of the work rejects a callback, the work has failed.
-            giveBack(hold, null, e, done);
-        }
-    }
-
-    /** Releases the hold and completes the future, even if the release throws. */
-    private static <H extends Hold, T> void giveBack(
-            H hold, @Nullable T value, @Nullable Throwable failure, CompletableFuture<T> done) {
-        Futures.ask(hold::releaseAsync).whenComplete((outcome, ignored) -> {
-            if (failure != null) {
-                done.completeExceptionally(Futures.unwrapped(failure));
-            } else {
-                done.complete(value);
-            }
-        });
+        return held.done();
     }
 
     private long patience(Duration maxWait) {

@@ -517,6 +517,16 @@ class ActiveLease implements LeakWatch.Watched {
         return news().released();
     }
 
+    /** Returns the loss that the answered release has found, as an exception for the caller; null if it found none. */
+    @Nullable
+    LeaseLostException lossAtRelease() {
+        if (released().getNow(ReleaseOutcome.UNCONFIRMED) != ReleaseOutcome.ALREADY_LOST) {
+            return null;
+        }
+        HoldEnd.Lost known = loss();
+        return reported(known == null ? new HoldEnd.Lost(LossCause.NOT_OURS, List.of()) : known);
+    }
+
     void released(ReleaseOutcome outcome, List<NodeVote> said) {
         if (released().complete(outcome) && tellEnd(new HoldEnd.Released(outcome, said), outcome.name())) {
             tellListeners(

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.leasehold.Hold;
 import io.leasehold.HoldEnd;
+import io.leasehold.LeaseLostException;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
@@ -13,6 +14,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Several leases as one hold: delegates to each part, and ends with the first part that ends. */
 abstract class JoinedLeases implements Hold, UnseenHold {
@@ -38,6 +40,16 @@ abstract class JoinedLeases implements Hold, UnseenHold {
     public CompletableFuture<ReleaseOutcome> giveBackUnseen() {
         parts.forEach(part -> part.state().unseen());
         return Futures.ask(this::releaseAsync);
+    }
+
+    @Override
+    public @Nullable LeaseLostException lossAtRelease() {
+        LeaseLostException first = null;
+        for (LeaseHandle part : parts) {
+            LeaseLostException lost = part.lossAtRelease();
+            first = first == null ? lost : first;
+        }
+        return first;
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.leasehold.engine;
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
 import io.leasehold.LeaseAtRiskException;
+import io.leasehold.LeaseLostException;
 import io.leasehold.LeaseTicket;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -51,6 +52,11 @@ final class LeaseHandle implements Lease, UnseenHold {
     @Override
     public void openedBy(Thread thread) {
         state.openedBy(thread);
+    }
+
+    @Override
+    public @Nullable LeaseLostException lossAtRelease() {
+        return state.lossAtRelease();
     }
 
     private LockRuntime runtime() {

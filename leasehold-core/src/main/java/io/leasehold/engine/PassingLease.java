@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
+import io.leasehold.LeaseLostException;
 import io.leasehold.LeaseTicket;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -10,6 +11,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** A reference to a lease that adds something to it: passes every operation on to its {@link LeaseHandle}. */
 abstract class PassingLease implements Lease, UnseenHold {
@@ -28,6 +30,11 @@ abstract class PassingLease implements Lease, UnseenHold {
     @Override
     public void openedBy(Thread thread) {
         lease.openedBy(thread);
+    }
+
+    @Override
+    public @Nullable LeaseLostException lossAtRelease() {
+        return lease.lossAtRelease();
     }
 
     @Override

@@ -1,8 +1,10 @@
 package io.leasehold.engine;
 
 import io.leasehold.Hold;
+import io.leasehold.LeaseLostException;
 import io.leasehold.ReleaseOutcome;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** A hold that no caller has seen yet; no work was done under it. */
 interface UnseenHold {
@@ -12,6 +14,10 @@ interface UnseenHold {
 
     /** Records that the caller receives the hold, on the thread that waited for it. */
     void openedBy(Thread thread);
+
+    /** The loss that the answered release has found, for the caller, which is thereby notified; null if it found none. */
+    @Nullable
+    LeaseLostException lossAtRelease();
 
     static CompletableFuture<ReleaseOutcome> giveBack(Hold hold) {
         return hold instanceof UnseenHold unseen ? unseen.giveBackUnseen() : Futures.ask(hold::releaseAsync);

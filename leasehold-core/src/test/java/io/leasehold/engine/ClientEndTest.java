@@ -236,6 +236,7 @@ final class ClientEndTest {
         CompletableFuture<Integer> cancelled =
                 client.named(NAME).holdWhile(Duration.ZERO, lease -> CompletableFuture.completedFuture(5));
         cancelled.cancel(false);
+        assertThat(store.releases()).as("before its task runs").hasSize(2);
         queue.get(1).run();
         assertThat(store.releases()).as("it never began").hasSize(2);
         refusal.set(new RejectedExecutionException("made by the test"));

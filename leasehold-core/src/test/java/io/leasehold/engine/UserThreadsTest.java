@@ -224,6 +224,30 @@ final class UserThreadsTest {
         }
     }
 
+    @Test
+    void cancellingReleasesTheLockThatWaitsForABusyExecutor() throws Exception {
+        ExecutorService one = Executors.newSingleThreadExecutor(task -> new Thread(task, "mine"));
+        try (LockClient locks =
+                Leasehold.builder().store("memory:").workExecutor(one).connect()) {
+            CountDownLatch begun = new CountDownLatch(1);
+            CompletableFuture<String> busy = blocking(locks, 1, begun);
+            begun.await();
+            CompletableFuture<String> queued = blocking(locks, 2, new CountDownLatch(1));
+            while (locks.admin().inspect(LockName.exactly("work-2")).isEmpty()) {
+                Thread.sleep(1);
+            }
+            queued.cancel(false);
+            try (Lease free = locks.named("work-2").tryAcquire(PATIENCE)) {
+                assertThat(free).isNotNull();
+            }
+            over.countDown();
+            assertThat(busy.get(30, TimeUnit.SECONDS)).isEqualTo("done");
+        } finally {
+            over.countDown();
+            one.shutdown();
+        }
+    }
+
     /** The thread that delivers this answer of the store delivers all others, too. */
     @Test
     void anExecutorThatRunsWorkWhereItIsSubmittedHoldsUpNoReply() throws Exception {

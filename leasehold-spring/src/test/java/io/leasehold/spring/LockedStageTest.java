@@ -136,8 +136,8 @@ class LockedStageTest {
     void aLossCancelsTheStageAndIsTold() {
         CompletableFuture<String> payment = new CompletableFuture<>();
         CompletableFuture<String> paid = orders.pay("1", payment, null);
-        while (!isHeld()) {
-            Thread.onSpinWait();
+        while (payment.getNumberOfDependents() == 0) {
+            Thread.onSpinWait(); // the body has not begun
         }
         locks.admin().forceRelease("order:1", null);
         assertThatThrownBy(paid::get)
