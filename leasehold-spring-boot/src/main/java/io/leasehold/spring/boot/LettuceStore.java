@@ -4,6 +4,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.redis.RedisStore;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aot.hint.RuntimeHints;
@@ -11,7 +12,9 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.beans.DirectFieldAccessor;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.util.StringUtils;
 
 /** Keeps locks in the application's Redis, through the client of its connection factory. */
 final class LettuceStore {
@@ -45,20 +48,26 @@ final class LettuceStore {
         return fields.isReadableProperty(CONFIGURATION) ? fields.getPropertyValue(CONFIGURATION) : null;
     }
 
-    private static RedisURI uri(LettuceConnectionFactory factory, RedisStandaloneConfiguration server) {
+    /** The URI that the factory uses for its own connections, with the same login and the same checks of TLS. */
+    static RedisURI uri(LettuceConnectionFactory factory, RedisStandaloneConfiguration server) {
+        LettuceClientConfiguration settings = factory.getClientConfiguration();
         RedisURI.Builder uri = RedisURI.builder()
                 .withHost(server.getHostName())
                 .withPort(server.getPort())
                 .withDatabase(server.getDatabase())
-                .withSsl(factory.isUseSsl());
+                .withSsl(settings.isUseSsl())
+                .withVerifyPeer(settings.getVerifyMode())
+                .withStartTls(settings.isStartTls());
         String user = server.getUsername();
-        server.getPassword().toOptional().ifPresent(password -> {
-            if (user == null) {
-                uri.withPassword(password);
-            } else {
-                uri.withAuthentication(user, password);
-            }
-        });
+        Optional<char[]> password = server.getPassword().toOptional();
+        if (user != null && StringUtils.hasText(user)) {
+            uri.withAuthentication(user, password.orElseGet(() -> new char[0]));
+        } else {
+            // An empty user name, as of an unset placeholder, means none.
+            password.ifPresent(uri::withPassword);
+        }
+        settings.getRedisCredentialsProviderFactory()
+                .ifPresent(provider -> uri.withAuthentication(provider.createCredentialsProvider(server)));
         return uri.build();
     }
 

@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.servers.RedisServer;
+import io.lettuce.core.RedisCredentials;
+import io.lettuce.core.RedisCredentialsProvider;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SslVerifyMode;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -22,7 +26,9 @@ import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.RedisSocketConfiguration;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.RedisCredentialsProviderFactory;
 
 /** Tests of locks at the Redis of the application. */
 @Tag("quick")
@@ -81,6 +87,64 @@ class RedisOfApplicationTest {
                         }
                     });
         }
+    }
+
+    /** {@code spring.data.redis.username=${REDIS_USER:}} gives an empty name. */
+    @Test
+    void anEmptyUserNameMeansNone() throws Exception {
+        try (RedisServer redis = RedisServer.builder().password(PASSWORD).start()) {
+            RedisStandaloneConfiguration server = new RedisStandaloneConfiguration("localhost", redis.port());
+            server.setUsername("");
+            server.setPassword(PASSWORD);
+            grants(new LettuceConnectionFactory(server));
+        }
+    }
+
+    /** Cloud providers replace passwords by tokens that such a provider fetches. */
+    @Test
+    void theCredentialsProviderOfTheFactoryLogsIn() throws Exception {
+        try (RedisServer redis = RedisServer.builder().password(PASSWORD).start()) {
+            RedisCredentialsProviderFactory provider = new RedisCredentialsProviderFactory() {
+                @Override
+                public RedisCredentialsProvider createCredentialsProvider(RedisConfiguration configuration) {
+                    return RedisCredentialsProvider.from(() -> RedisCredentials.just(null, PASSWORD));
+                }
+            };
+            grants(new LettuceConnectionFactory(
+                    new RedisStandaloneConfiguration("localhost", redis.port()),
+                    LettuceClientConfiguration.builder()
+                            .redisCredentialsProviderFactory(provider)
+                            .build()));
+        }
+    }
+
+    private void grants(LettuceConnectionFactory factory) {
+        application.withBean(LettuceConnectionFactory.class, () -> factory).run(context -> {
+            assertThat(context).hasNotFailed();
+            try (Lease lease = context.getBean(LockClient.class).named("x").acquire()) {
+                assertThat(lease.isValid()).isTrue();
+            }
+        });
+    }
+
+    @Test
+    void tlsIsThatOfTheFactory() {
+        RedisStandaloneConfiguration server = new RedisStandaloneConfiguration("redis.example", 6380);
+        LettuceClientConfiguration unverified = LettuceClientConfiguration.builder()
+                .useSsl()
+                .disablePeerVerification()
+                .startTls()
+                .build();
+        RedisURI uri = LettuceStore.uri(new LettuceConnectionFactory(server, unverified), server);
+        assertThat(uri.isSsl()).isTrue();
+        assertThat(uri.isStartTls()).isTrue();
+        assertThat(uri.getVerifyMode()).isEqualTo(SslVerifyMode.NONE);
+        RedisURI verified = LettuceStore.uri(
+                new LettuceConnectionFactory(
+                        server, LettuceClientConfiguration.builder().useSsl().build()),
+                server);
+        assertThat(verified.isStartTls()).isFalse();
+        assertThat(verified.getVerifyMode()).isEqualTo(SslVerifyMode.FULL);
     }
 
     static Stream<RedisConfiguration> aFactoryOfAnotherKindIsRefused() {
