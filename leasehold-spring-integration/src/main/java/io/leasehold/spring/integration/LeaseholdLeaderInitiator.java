@@ -35,7 +35,7 @@ import org.springframework.integration.leader.event.LeaderEventPublisher;
  *
  * <p><b>Threads.</b> {@code onGranted} runs on the client's work executor and may block until {@code isLeader()} is
  * false; it is not interrupted. {@code onRevoked} runs on a callback thread, possibly while {@code onGranted} still
- * runs. An exception of {@code onGranted} ends the term.
+ * runs. An exception of {@code onGranted} ends the term; an exception of a listener of the events is logged, and ends nothing.
  */
 public final class LeaseholdLeaderInitiator implements SmartLifecycle, DisposableBean, ApplicationEventPublisherAware {
 
@@ -44,6 +44,9 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
     private final Election election;
     private final Candidate candidate;
     private LeaderEventPublisher events = new DefaultLeaderEventPublisher();
+    /** Whether the user has set the publisher; the context sets its own later. */
+    private boolean ownEvents;
+
     private boolean autoStartup = true;
     /** The same phase as {@code LockRegistryLeaderInitiator}: starts late, stops early. */
     private int phase = Integer.MAX_VALUE - 1000;
@@ -138,13 +141,18 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
                 }
                 publishing = true;
             }
-            try {
-                events.publishOnGranted(LeaseholdLeaderInitiator.this, this, candidate.getRole());
-            } finally {
-                if (hasEndedMeanwhile()) {
-                    events.publishOnRevoked(LeaseholdLeaderInitiator.this, this, candidate.getRole());
-                }
+            guarded(
+                    "the publication of the grant",
+                    () -> events.publishOnGranted(LeaseholdLeaderInitiator.this, this, candidate.getRole()));
+            if (hasEndedMeanwhile()) {
+                publishRevocation();
             }
+        }
+
+        private void publishRevocation() {
+            guarded(
+                    "the publication of the revocation",
+                    () -> events.publishOnRevoked(LeaseholdLeaderInitiator.this, this, candidate.getRole()));
         }
 
         private synchronized boolean hasEndedMeanwhile() {
@@ -165,24 +173,28 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
                 wasGranted = granted;
                 wasPublished = published && !publishing;
             }
+            if (wasGranted) {
+                guarded("the revocation of the candidate", () -> candidate.onRevoked(this));
+            }
+            if (wasPublished) {
+                publishRevocation();
+            }
+            if (failure == null) {
+                revoked.complete(null);
+            } else {
+                revoked.completeExceptionally(failure);
+            }
+        }
+
+        /** Runs a step on which no later step depends: a failure is logged. */
+        private void guarded(String what, Runnable step) {
             try {
-                if (wasGranted) {
-                    candidate.onRevoked(this);
-                }
-                if (wasPublished) {
-                    events.publishOnRevoked(LeaseholdLeaderInitiator.this, this, candidate.getRole());
-                }
+                step.run();
             } catch (RuntimeException | Error e) {
                 LOG.atError()
                         .addKeyValue("election", election.name())
                         .setCause(e)
-                        .log("a candidate of election \"{}\" failed during its revocation", election.name());
-            } finally {
-                if (failure == null) {
-                    revoked.complete(null);
-                } else {
-                    revoked.completeExceptionally(failure);
-                }
+                        .log("election \"{}\": {} failed", election.name(), what);
             }
         }
 
@@ -210,11 +222,14 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
     /** Sets the publisher of the events, instead of the application's context. */
     public void setLeaderEventPublisher(LeaderEventPublisher publisher) {
         this.events = Objects.requireNonNull(publisher, "publisher");
+        this.ownEvents = true;
     }
 
     @Override
     public void setApplicationEventPublisher(ApplicationEventPublisher publisher) {
-        this.events = new DefaultLeaderEventPublisher(publisher);
+        if (!ownEvents) {
+            this.events = new DefaultLeaderEventPublisher(publisher);
+        }
     }
 
     /** Sets whether it starts with the application; the default is true. */

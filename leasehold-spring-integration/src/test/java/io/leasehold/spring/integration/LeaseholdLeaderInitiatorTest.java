@@ -136,6 +136,77 @@ class LeaseholdLeaderInitiatorTest {
         assertThat(client.election("scheduler").leader()).isEmpty();
     }
 
+    private LeaderEventPublisher publishing(Runnable failure) {
+        return new LeaderEventPublisher() {
+            @Override
+            public void publishOnGranted(Object source, Context context, String role) {
+                told.add("published granted");
+                failure.run();
+            }
+
+            @Override
+            public void publishOnRevoked(Object source, Context context, String role) {
+                told.add("published revoked");
+                failure.run();
+            }
+
+            @Override
+            public void publishOnFailedToAcquire(Object source, Context context, String role) {}
+        };
+    }
+
+    /** The context sets its own publisher after the bean is made. */
+    @Test
+    void aPublisherThatTheApplicationSetsIsKept() throws Exception {
+        try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+            context.registerBean(LeaseholdLeaderInitiator.class, () -> {
+                LeaseholdLeaderInitiator made = initiator(new Noting("a", OPEN));
+                made.setLeaderEventPublisher(publishing(() -> {}));
+                return made;
+            });
+            context.refresh();
+            assertThat(next()).isEqualTo("a granted true scheduler");
+            assertThat(next()).isEqualTo("published granted");
+        }
+        assertThat(List.of(next(), next())).containsExactly("a revoked false", "published revoked");
+    }
+
+    /** Otherwise the leadership would change for as long as the listener fails, at every node. */
+    @Test
+    void aListenerThatThrowsEndsNoTerm() throws Exception {
+        Noting a = new Noting("a", OPEN);
+        LeaseholdLeaderInitiator initiator = initiator(a);
+        initiator.setLeaderEventPublisher(publishing(() -> {
+            throw new IllegalStateException("made by the test");
+        }));
+        initiator.start();
+        assertThat(List.of(next(), next())).containsExactly("a granted true scheduler", "published granted");
+        assertThat(told.poll(200, TimeUnit.MILLISECONDS)).isNull();
+        assertThat(a.context.isLeader()).isTrue();
+        initiator.stop();
+        assertThat(List.of(next(), next())).containsExactly("a revoked false", "published revoked");
+    }
+
+    /** It stops the endpoints of the role: they would run beside those of the next leader. */
+    @Test
+    void theRevocationIsPublishedAlthoughTheCandidateFailsInIt() throws Exception {
+        LeaseholdLeaderInitiator initiator = initiator(new Noting("a", OPEN) {
+            @Override
+            public void onRevoked(Context context) {
+                super.onRevoked(context);
+                throw new IllegalStateException("made by the test");
+            }
+        });
+        initiator.setLeaderEventPublisher(publishing(() -> {}));
+        initiator.start();
+        assertThat(List.of(next(), next())).containsExactly("a granted true scheduler", "published granted");
+        assertThat(told.poll(200, TimeUnit.MILLISECONDS))
+                .as("the publication has ended")
+                .isNull();
+        initiator.stop();
+        assertThat(List.of(next(), next())).containsExactly("a revoked false", "published revoked");
+    }
+
     /** An application that starts endpoints at the grant and stops them at the revocation relies on the order. */
     @Test
     void aGrantIsPublishedBeforeTheRevocationThatOvertakesIt() throws Exception {
