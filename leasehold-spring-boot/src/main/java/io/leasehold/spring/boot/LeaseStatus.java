@@ -80,8 +80,8 @@ final class LeaseStatus implements LockListener {
         counts.computeIfPresent(name, (key, count) -> count > 1 ? Integer.valueOf(count - 1) : null);
     }
 
-    synchronized void answered() {
-        answers = Answers.YES;
+    synchronized void answered(boolean all) {
+        answers = all ? Answers.YES : Answers.NO;
     }
 
     /** Whether a client has reported anything. */

@@ -5,11 +5,14 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,8 +41,8 @@ final class LeaseholdHealth {
 
     /** The status code, which is the same in all versions of Boot: with several clients, the worst one. */
     String code() {
-        Set<LeaseStatus.Answers> all = EnumSet.of(answersNow(clients.getIfUnique(), status));
-        configured.all().values().forEach(one -> all.add(answersNow(one.client(), one.status())));
+        Set<LeaseStatus.Answers> all = EnumSet.of(answersNow(this::ofApplication, status));
+        configured.all().values().forEach(one -> all.add(answersNow(() -> List.of(one.client()), one.status())));
         return all.contains(LeaseStatus.Answers.NO)
                 ? code(LeaseStatus.Answers.NO)
                 : code(all.contains(LeaseStatus.Answers.YES) ? LeaseStatus.Answers.YES : LeaseStatus.Answers.UNKNOWN);
@@ -53,22 +56,39 @@ final class LeaseholdHealth {
         };
     }
 
+    /** The clients that report to the common status: all except named ones. */
+    private List<LockClient> ofApplication() {
+        Collection<ConfiguredClients.Named> named = configured.all().values();
+        return clients.stream()
+                .filter(client -> named.stream().noneMatch(one -> one.client().equals(client)))
+                .toList();
+    }
+
     /**
-     * Acquires a lock at a store that has failed: an application that is out of service receives no work that would do
-     * so. A query would not do, since a store that is full, or has become read-only, still answers queries.
+     * Acquires a lock at each store of a status that has failed: an application that is out of service receives no work
+     * that would do so. A query would not do, since a store that is full, or has become read-only, still answers queries.
      */
-    private static LeaseStatus.Answers answersNow(@Nullable LockClient client, LeaseStatus status) {
-        if (status.answers() == LeaseStatus.Answers.NO && client != null) {
-            try (Lease probe = client.named(PROBE).tryAcquire(Duration.ZERO)) {
-                LOG.debug("the store for locks has answered again: {}", probe == null ? "busy" : probe);
-                status.answered();
-            } catch (LockStoreException | IllegalStateException e) {
-                LOG.debug("the store for locks does not grant locks", e);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
+    private static LeaseStatus.Answers answersNow(Supplier<List<LockClient>> clients, LeaseStatus status) {
+        if (status.answers() == LeaseStatus.Answers.NO) {
+            List<LockClient> all = clients.get();
+            if (!all.isEmpty()) {
+                // The attempts themselves are reported, too, and the last one need not be the failed one.
+                status.answered(all.stream().allMatch(LeaseholdHealth::grants));
             }
         }
         return status.answers();
+    }
+
+    private static boolean grants(LockClient client) {
+        try (Lease probe = client.named(PROBE).tryAcquire(Duration.ZERO)) {
+            LOG.debug("the store for locks has answered again: {}", probe == null ? "busy" : probe);
+            return true;
+        } catch (LockStoreException | IllegalStateException e) {
+            LOG.debug("the store for locks does not grant locks", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return false;
     }
 
     Map<String, Object> details() {

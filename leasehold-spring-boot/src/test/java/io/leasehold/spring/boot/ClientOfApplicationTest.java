@@ -1,19 +1,34 @@
 package io.leasehold.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.memory.InMemoryNode;
+import io.leasehold.node.SingleNodeStore;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockStore;
+import io.leasehold.testkit.virtual.PassingStore;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
 
 /** Tests of what health and endpoint show of a client that the application declares itself. */
 @Tag("quick")
@@ -38,6 +53,56 @@ class ClientOfApplicationTest {
             listeners.orderedStream().forEach(builder::listener);
             return builder.connect();
         }
+    }
+
+    /** Two clients that report, of which one may be the primary one; the store of the other is full for a while. */
+    @Configuration(proxyBeanMethods = false)
+    static class Several {
+
+        static final AtomicBoolean FULL = new AtomicBoolean();
+
+        @Bean
+        LockClient first(ObjectProvider<LockListener> listeners) {
+            return reporting(Leasehold.builder().store("memory:"), listeners);
+        }
+
+        @Bean
+        LockClient second(ObjectProvider<LockListener> listeners) {
+            return reporting(
+                    Leasehold.builder()
+                            .store(runtime -> full(FULL, new SingleNodeStore(new InMemoryNode(runtime), runtime))),
+                    listeners);
+        }
+
+        private static LockClient reporting(Leasehold.Builder builder, ObjectProvider<LockListener> listeners) {
+            listeners.orderedStream().forEach(builder::listener);
+            return builder.connect();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class SeveralWithPrimary extends Several {
+
+        @Bean
+        @Primary
+        @Override
+        LockClient first(ObjectProvider<LockListener> listeners) {
+            return super.first(listeners);
+        }
+    }
+
+    private static LockStore full(AtomicBoolean full, LockStore store) {
+        return new PassingStore(store) {
+            @Override
+            public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+                return full.get()
+                        ? CompletableFuture.completedFuture(new AcquireReply.Failed(
+                                FailureKind.NO_EFFECT,
+                                new StoreUnavailableException("made by the test", null),
+                                request.ballotSoFar()))
+                        : super.acquire(request);
+            }
+        };
     }
 
     private static LeaseholdEndpoint endpoint(ApplicationContext context) {
@@ -78,6 +143,24 @@ class ClientOfApplicationTest {
                 assertThat(health(context).details()).containsEntry("held", 1);
                 assertThat(health(context).code()).isEqualTo("UP");
             }
+        });
+    }
+
+    /** A store that works does not answer for another one, and a store that works again is found without a primary client. */
+    @ParameterizedTest
+    @ValueSource(classes = {Several.class, SeveralWithPrimary.class})
+    void healthIsUpOnceTheStoresOfAllClientsGrantLocks(Class<?> clients) {
+        application.withUserConfiguration(clients).run(context -> {
+            LeaseholdHealth health = health(context);
+            Several.FULL.set(true);
+            assertThatThrownBy(() -> context.getBean("second", LockClient.class)
+                            .named("x")
+                            .tryAcquire(Duration.ZERO))
+                    .isInstanceOf(StoreUnavailableException.class);
+            assertThat(health.code()).isEqualTo("OUT_OF_SERVICE");
+            assertThat(health.code()).isEqualTo("OUT_OF_SERVICE");
+            Several.FULL.set(false);
+            assertThat(health.code()).isEqualTo("UP");
         });
     }
 
