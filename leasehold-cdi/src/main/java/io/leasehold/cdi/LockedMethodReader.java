@@ -38,6 +38,9 @@ final class LockedMethodReader {
             "io.reactivex.rxjava3.core.MaybeSource",
             "io.reactivex.rxjava3.core.CompletableSource",
             "io.reactivex.rxjava3.core.ObservableSource",
+            "io.vertx.core.Future",
+            "kotlinx.coroutines.Job",
+            "kotlinx.coroutines.flow.Flow",
             "jakarta.ws.rs.core.StreamingOutput");
 
     private final Method method;
@@ -136,6 +139,8 @@ final class LockedMethodReader {
     private static boolean endsElsewhere(@Nullable Class<?> type) {
         return type != null
                 && (Future.class.isAssignableFrom(type)
+                        // Another type of stage than the two that a method can return: the caller would not get it.
+                        || CompletionStage.class.isAssignableFrom(type)
                         || Callable.class.isAssignableFrom(type)
                         || Flow.Publisher.class.isAssignableFrom(type)
                         || ENDS_ELSEWHERE.contains(type.getName())

@@ -11,6 +11,7 @@ import io.leasehold.Permit;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
@@ -106,6 +107,19 @@ class RefusalTest {
         }
 
         @Locked
+        io.vertx.core.Future<String> futureOfVertx() {
+            return new io.vertx.core.Future<>() {};
+        }
+
+        /** A type of its own, as those of some drivers. */
+        interface OwnStage extends CompletionStage<String> {}
+
+        @Locked
+        OwnStage ownStage() {
+            throw new AssertionError();
+        }
+
+        @Locked
         Flow.Publisher<String> publisher() {
             return subscriber -> {};
         }
@@ -164,6 +178,8 @@ class RefusalTest {
             uncalledFallback | names a fallback that is never called. Add onBusy = OnBusy.FALLBACK, or remove it.
             noFallback | has the fallback "busy", but its class has no such method with the same parameters and result. Write String busy(…) with its parameters, optionally followed by Attempt.Busy.
             future | returns Future, whose work would continue after the lock has been released. Return a CompletionStage, or block inside the method.
+            futureOfVertx | returns Future, whose work would continue after the lock has been released. Return a CompletionStage, or block inside the method.
+            ownStage | returns OwnStage, whose work would continue after the lock has been released. Return a CompletionStage, or block inside the method.
             publisher | returns Publisher, whose work would continue after the lock has been released. Return a CompletionStage, or block inside the method.
             stream | returns a stream, which is read after the lock has been released. Return a List.
             oneOfTwo | takes several locks, and has a parameter for the lease or the token of one. Take a MultiLease, and read the token of each name from it.

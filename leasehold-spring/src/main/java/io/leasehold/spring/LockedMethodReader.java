@@ -44,6 +44,8 @@ final class LockedMethodReader {
      * since most of them are not on the class path.
      */
     private static final Map<String, String> ENDS_ELSEWHERE = Map.of(
+            "io.vertx.core.Future",
+            STAGE_CURE,
             "org.springframework.web.context.request.async.DeferredResult",
             STAGE_CURE,
             "org.springframework.web.context.request.async.WebAsyncTask",
@@ -126,7 +128,10 @@ final class LockedMethodReader {
         if (type == CompletionStage.class || type == CompletableFuture.class) {
             return Style.STAGE;
         }
-        if (Future.class.isAssignableFrom(type) || Callable.class.isAssignableFrom(type)) {
+        // Another type of stage is refused, too: the caller would not get it.
+        if (Future.class.isAssignableFrom(type)
+                || CompletionStage.class.isAssignableFrom(type)
+                || Callable.class.isAssignableFrom(type)) {
             throw endsElsewhere(method, STAGE_CURE);
         }
         for (Class<?> one = type; one != null && one != Object.class; one = one.getSuperclass()) {

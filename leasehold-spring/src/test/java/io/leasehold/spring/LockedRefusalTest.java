@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import javax.tools.ToolProvider;
@@ -81,6 +82,23 @@ class LockedRefusalTest {
     static class AFuture {
         @Locked(maxWait = "0")
         public Future<String> run() {
+            throw new AssertionError();
+        }
+    }
+
+    static class AFutureOfVertx {
+        @Locked(maxWait = "0")
+        public io.vertx.core.Future<String> run() {
+            throw new AssertionError();
+        }
+    }
+
+    /** A type of its own, as those of some drivers. */
+    interface OwnStage extends CompletionStage<String> {}
+
+    static class AStageOfItsOwn {
+        @Locked(maxWait = "0")
+        public OwnStage run() {
             throw new AssertionError();
         }
     }
@@ -186,6 +204,14 @@ class LockedRefusalTest {
                 AFuture.class,
                 "@Locked method AFuture.run() returns Future, whose work would continue after the lock has been released. Return a"
                         + " CompletionStage, a Mono or a Flux, or block inside the method.");
+        refused(
+                AFutureOfVertx.class,
+                "@Locked method AFutureOfVertx.run() returns Future, whose work would continue after the lock has been released. Return a"
+                        + " CompletionStage, a Mono or a Flux, or block inside the method.");
+        refused(
+                AStageOfItsOwn.class,
+                "@Locked method AStageOfItsOwn.run() returns OwnStage, whose work would continue after the lock has been released. Return"
+                        + " a CompletionStage, a Mono or a Flux, or block inside the method.");
         refused(
                 ACallable.class,
                 "@Locked method ACallable.run() returns Callable, whose work would continue after the lock has been released. Return a"
