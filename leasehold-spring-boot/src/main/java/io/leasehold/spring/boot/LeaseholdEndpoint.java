@@ -1,11 +1,14 @@
 package io.leasehold.spring.boot;
 
+import io.leasehold.Holder;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.UnsafeStoreException;
 import io.leasehold.admin.QueuedWaiter;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -19,13 +22,14 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 
 /**
  * The endpoint {@code /actuator/leasehold}: the locks that this process holds and waits for; {@code /{name}}: the
- * holder of a lock at the store; {@code /{client}/{name}}: the same for a named client. A forced release is a write
+ * holder, readers and permits of a name at the store; {@code /{client}/{name}}: the same for a named client. A forced release is a write
  * operation, and needs {@code management.endpoint.leasehold.access=unrestricted}.
  */
 @Endpoint(id = "leasehold", defaultAccess = Access.READ_ONLY)
 final class LeaseholdEndpoint {
 
     private static final int MAX_WAITERS = 100;
+    private static final int MAX_READERS = 100;
 
     private final ObjectProvider<LockClient> clients;
     private final LeaseStatus status;
@@ -79,10 +83,40 @@ final class LeaseholdEndpoint {
         LockName lock = LockName.exactly(name);
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("lock", name);
-        client.admin().inspect(lock).ifPresent(holder -> shown.put("holder", holder.id()));
-        List<QueuedWaiter> waiters = client.admin().waiters(lock, MAX_WAITERS);
-        shown.put("waiters", waiters.stream().map(QueuedWaiter::toString).toList());
+        client.admin()
+                .inspect(lock)
+                .filter(holder -> !holder.isReaders())
+                .ifPresent(holder -> shown.put("holder", holder.id()));
+        List<Holder> readers = client.admin().readers(lock, MAX_READERS);
+        if (!readers.isEmpty()) {
+            shown.put("readers", readers.stream().map(Holder::id).toList());
+        }
+        shown.put("waiters", waiters(client, lock));
+        permits(client, lock).ifPresent(permits -> shown.put("permits", permits));
         return shown;
+    }
+
+    private static List<String> waiters(LockClient client, LockName lock) {
+        return client.admin().waiters(lock, MAX_WAITERS).stream()
+                .map(QueuedWaiter::toString)
+                .toList();
+    }
+
+    /** The permits of the name; empty if none is in use, or the store does not keep permits. */
+    private static Optional<Map<String, Object>> permits(LockClient client, LockName lock) {
+        try {
+            return client.admin().permits(lock).map(status -> {
+                Map<String, Object> shown = new LinkedHashMap<>();
+                shown.put("count", status.count());
+                Map<Integer, String> held = new TreeMap<>();
+                status.held().forEach(one -> held.put(one.slot(), one.holder().id()));
+                shown.put("held", held);
+                shown.put("waiters", waiters(client, lock.asPermits()));
+                return shown;
+            });
+        } catch (UnsafeStoreException e) {
+            return Optional.empty();
+        }
     }
 
     @DeleteOperation
