@@ -5,7 +5,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
+import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 
@@ -36,8 +38,15 @@ final class StoreOfApplication {
 
     /** Whether there is a store for a client without a name, or a choice of stores. */
     static boolean isThereOne(Environment environment, ListableBeanFactory beans) {
-        return Stream.of("uri", "jdbc.datasource", "redis.reuse-connection-factory")
-                        .anyMatch(name -> environment.containsProperty(PREFIX + "." + name))
+        Binder properties = Binder.get(environment);
+        return Stream.of("uri", "jdbc.datasource")
+                        .anyMatch(name -> properties
+                                .bind(PREFIX + "." + name, String.class)
+                                .map(text -> !text.isBlank())
+                                .orElse(false))
+                || properties
+                        .bind(PREFIX + ".redis.reuse-connection-factory", Boolean.class)
+                        .orElse(false)
                 || !databases(beans).isEmpty()
                 || !redis(beans).isEmpty();
     }
@@ -117,6 +126,9 @@ final class StoreOfApplication {
         if (!ClassUtils.isPresent(store, loader) || !ClassUtils.isPresent(type, loader)) {
             return List.of();
         }
-        return Arrays.asList(beans.getBeanNamesForType(ClassUtils.resolveClassName(type, loader), true, false));
+        // Behind the proxy of a scope (@RefreshScope), each bean has a second definition.
+        return Arrays.stream(beans.getBeanNamesForType(ClassUtils.resolveClassName(type, loader), true, false))
+                .filter(name -> !ScopedProxyUtils.isScopedTarget(name))
+                .toList();
     }
 }

@@ -9,6 +9,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
+import io.leasehold.Permit;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
 import io.leasehold.spring.Locked;
@@ -16,6 +17,7 @@ import io.leasehold.spring.Locks;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
@@ -173,6 +175,22 @@ class NamedClientsTest {
                         .contains("names no client, and there are several: [audit, jobs]"));
     }
 
+    /** Such values come from templates of a configuration and from unset variables. */
+    @Test
+    void anEmptyOrDefaultValueMakesNoClientWithoutAName() {
+        for (String value : List.of(
+                "leasehold.uri=",
+                "leasehold.uri=${LEASEHOLD_URI_OF_NO_ONE:}",
+                "leasehold.jdbc.datasource=",
+                "leasehold.redis.reuse-connection-factory=false")) {
+            application
+                    .withPropertyValues("leasehold.clients.audit.uri=memory:", value)
+                    .run(context -> assertThat(context.getBeansOfType(LockClient.class))
+                            .as(value)
+                            .containsOnlyKeys("audit"));
+        }
+    }
+
     record Injected(LockClient client) {}
 
     /** A replica without the property, or with one more, would lock somewhere else. */
@@ -317,6 +335,34 @@ class NamedClientsTest {
                     }
                     assertThatThrownBy(() -> endpoint.lockAt("x", "x"))
                             .hasMessage("there is no client \"x\"; the named clients are [audit]");
+                });
+    }
+
+    @Test
+    void theEndpointShowsReadersAndPermits() {
+        two.withPropertyValues("management.endpoints.web.exposure.include=leasehold")
+                .run(context -> {
+                    LeaseholdEndpoint endpoint = context.getBean(LeaseholdEndpoint.class);
+                    LockClient locks = context.getBean(LockClient.class);
+                    try (Lease reader = locks.readWrite("x").read().acquire();
+                            Permit permit = locks.permits("pool", 3).acquire()) {
+                        assertThat(reader.isValid()).isTrue();
+                        assertThat(endpoint.lock("x"))
+                                .containsEntry("readers", List.of(locks.holderId()))
+                                .doesNotContainKeys("holder", "permits");
+                        assertThat(endpoint.lock("pool"))
+                                .containsEntry(
+                                        "permits",
+                                        Map.of(
+                                                "count",
+                                                3,
+                                                "held",
+                                                Map.of(permit.slot(), locks.holderId()),
+                                                "waiters",
+                                                List.of()))
+                                .doesNotContainKeys("holder", "readers");
+                    }
+                    assertThat(endpoint.lock("x")).doesNotContainKeys("holder", "readers", "permits");
                 });
     }
 }
