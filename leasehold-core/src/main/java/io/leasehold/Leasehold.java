@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,6 +57,7 @@ public final class Leasehold {
         private @Nullable CredentialsProvider credentials;
         private boolean existing;
         private @Nullable LockOptions defaults;
+        private UnaryOperator<LockOptions> change = UnaryOperator.identity();
         private String label = "";
         private final List<LockListener> listeners = new ArrayList<>();
         private final List<Guarantee> required = new ArrayList<>();
@@ -113,6 +115,17 @@ public final class Leasehold {
          */
         public Builder defaults(LockOptions defaults) {
             this.defaults = Objects.requireNonNull(defaults, "defaults");
+            return this;
+        }
+
+        /**
+         * Changes the options of all locks of this client, in addition to earlier calls. Options that the change leaves
+         * alone stay as they are: without {@link #defaults(LockOptions)}, the ttl is no longer than the store accepts.
+         */
+        public Builder defaults(UnaryOperator<LockOptions> change) {
+            Objects.requireNonNull(change, "change");
+            UnaryOperator<LockOptions> before = this.change;
+            this.change = options -> change.apply(before.apply(options));
             return this;
         }
 
@@ -218,7 +231,7 @@ public final class Leasehold {
          * attempt fails with it; the store is tried again once a minute, and serves once it is mended. With a
          * {@link #credentials provider}, a refused log-in counts as an unreachable store, and is repeated after ten
          * seconds. If the ttl of the defaults is above the store's maximum, the first attempt fails: set
-         * {@link #defaults} accordingly.
+         * {@link #defaults(LockOptions)} accordingly.
          *
          * @throws IllegalStateException as {@link #connect}
          * @throws IllegalArgumentException as {@link #connect}; also for a {@code redlock:} store, which opens even if
@@ -311,11 +324,12 @@ public final class Leasehold {
 
         /** The default options fit the store: it must not refuse options that the caller did not set. */
         private LockOptions defaultsFor(LockStore opened) {
-            if (defaults != null) {
-                return defaults;
+            LockOptions standard = defaults;
+            if (standard == null) {
+                LockOptions options = LockOptions.defaults();
+                standard = options.ttl().compareTo(opened.maxTtl()) > 0 ? options.ttl(opened.maxTtl()) : options;
             }
-            LockOptions standard = LockOptions.defaults();
-            return standard.ttl().compareTo(opened.maxTtl()) > 0 ? standard.ttl(opened.maxTtl()) : standard;
+            return Objects.requireNonNull(change.apply(standard), "the change of the defaults returned null");
         }
 
         /** Returns the store if it keeps the required promises; otherwise closes it and throws an exception. */

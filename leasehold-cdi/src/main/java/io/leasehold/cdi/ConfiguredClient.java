@@ -63,13 +63,11 @@ final class ConfiguredClient {
         Optional<Duration> maxHold = Settings.duration("leasehold.defaults.max-hold");
         Optional<Duration> nodeTimeout = Settings.duration("leasehold.defaults.node-timeout");
         Optional<Fairness> fairness = Settings.constant("leasehold.defaults.fairness", Fairness.class);
-        LockOptions options = LockOptions.defaults();
-        options = ttl.map(options::ttl).orElse(options);
-        options = maxHold.map(options::maxHold).orElse(options);
-        options = nodeTimeout.map(options::nodeTimeout).orElse(options);
-        options = fairness.map(options::fairness).orElse(options);
-        if (!options.equals(LockOptions.defaults())) {
-            builder.defaults(options);
-        }
+        builder.defaults(standard -> {
+            LockOptions options = ttl.map(standard::ttl).orElse(standard);
+            options = maxHold.map(options::maxHold).orElse(options);
+            options = nodeTimeout.map(options::nodeTimeout).orElse(options);
+            return fairness.map(options::fairness).orElse(options);
+        });
     }
 }

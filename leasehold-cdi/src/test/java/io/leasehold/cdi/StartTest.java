@@ -5,15 +5,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
 import io.leasehold.cdi.Container.Application;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.inject.Produces;
 import jakarta.enterprise.inject.Stereotype;
+import jakarta.inject.Inject;
 import jakarta.inject.Named;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -240,6 +243,30 @@ class StartTest {
         @Named("anew")
         LockClient locks() {
             return Leasehold.connect("memory:");
+        }
+    }
+
+    @ApplicationScoped
+    static class Injected {
+
+        @Inject
+        LockClient locks;
+
+        LockOptions options() {
+            return locks.named("x").options();
+        }
+    }
+
+    /** A store that accepts only short leases would refuse the ttl of 30 s, which no setting names. */
+    @Test
+    void oneDefaultThatIsSetLeavesTheOthersToTheStore() throws Exception {
+        System.setProperty("leasehold.uri", "brief:");
+        System.setProperty("leasehold.defaults.max-hold", "1h");
+        try (Application application = container.start(Orders.class, Injected.class)) {
+            assertThat(application.get(Orders.class).holder()).isEqualTo("order");
+            LockOptions options = application.get(Injected.class).options();
+            assertThat(options.ttl()).isEqualTo(Duration.ofSeconds(10));
+            assertThat(options.maxHold()).isEqualTo(Duration.ofHours(1));
         }
     }
 

@@ -117,6 +117,32 @@ final class ClientEdgesTest {
         assertThatThrownBy(client::all).isInstanceOf(IllegalArgumentException.class);
     }
 
+    @Test
+    void aChangeOfTheDefaultsLeavesTheTtlToTheStore() {
+        store.accepts(Duration.ofSeconds(10));
+        LockOptions options = Leasehold.builder()
+                .store(store)
+                .runtime(runtime)
+                .defaults(o -> o.maxHold(Duration.ofHours(1)))
+                .defaults(o -> o.nodeTimeout(Duration.ofSeconds(1)))
+                .connect()
+                .named(NAME)
+                .options();
+        assertThat(options.ttl()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(options.maxHold()).isEqualTo(Duration.ofHours(1));
+        assertThat(options.nodeTimeout()).isEqualTo(Duration.ofSeconds(1));
+        LockOptions set = Leasehold.builder()
+                .store(store)
+                .runtime(runtime)
+                .defaults(o -> o.maxHold(Duration.ofHours(1)))
+                .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(5)))
+                .connect()
+                .named(NAME)
+                .options();
+        assertThat(set.ttl()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(set.maxHold()).isEqualTo(Duration.ofHours(1));
+    }
+
     // ---- forms of acquiring
 
     @Test

@@ -84,10 +84,8 @@ final class ConfiguredClients {
     private LockClient connected(String prefix, LeaseholdProperties.Client settings, Stream<LockListener> heard) {
         Leasehold.Builder builder = Leasehold.builder().label(label(settings));
         new StoreOfApplication(prefix, settings, beans).nameTo(builder);
-        LockOptions options = defaults(prefix, settings);
-        if (options != null) {
-            builder.defaults(options);
-        }
+        refuseConflict(prefix, settings.defaults());
+        builder.defaults(settings.defaults()::set);
         settings.require().levels().forEach(builder::require);
         heard.forEach(builder::listener);
         String which = prefix.equals(StoreOfApplication.PREFIX) ? "" : " of " + prefix;
@@ -106,9 +104,9 @@ final class ConfiguredClients {
         }
     }
 
-    private static @Nullable LockOptions defaults(String prefix, LeaseholdProperties.Client settings) {
+    private static void refuseConflict(String prefix, LeaseholdProperties.Defaults defaults) {
         try {
-            return settings.defaults().options();
+            defaults.set(LockOptions.defaults());
         } catch (IllegalArgumentException e) {
             throw new NoLockStoreException(
                     "The properties " + prefix + ".defaults.* conflict: " + e.getMessage(),

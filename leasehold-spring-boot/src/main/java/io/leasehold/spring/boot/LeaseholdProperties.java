@@ -87,13 +87,9 @@ record LeaseholdProperties(
             @Nullable Duration nodeTimeout,
             @Nullable Fairness fairness) {
 
-        /** The options for the client, or null if none is set: then the store's own limits apply. */
-        @Nullable
-        LockOptions options() {
-            if (Stream.of(ttl, maxHold, nodeTimeout, fairness).allMatch(Objects::isNull)) {
-                return null;
-            }
-            LockOptions options = LockOptions.defaults();
+        /** Sets the configured options only: for the others, the store's own limits apply. */
+        LockOptions set(LockOptions standard) {
+            LockOptions options = standard;
             if (ttl != null) {
                 options = options.ttl(ttl);
             }

@@ -9,6 +9,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
+import io.leasehold.LockOptions;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.SingleNodeStore;
@@ -48,6 +49,8 @@ import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.core.Ordered;
 
 /** Tests of the beans of an application, and of the messages. */
@@ -83,6 +86,40 @@ class LeaseholdAutoConfigurationTest {
             database.setURL("jdbc:h2:mem:" + System.nanoTime() + ";DB_CLOSE_DELAY=-1");
             return database;
         }
+    }
+
+    /** Each bean behind the proxy of a scope, as with {@code @RefreshScope}, has a second name. */
+    @Configuration(proxyBeanMethods = false)
+    static class ScopedDatabase {
+        @Bean
+        @Scope(proxyMode = ScopedProxyMode.INTERFACES)
+        DataSource orders() {
+            return new Database().orders();
+        }
+    }
+
+    @Test
+    void aDatabaseBehindTheProxyOfAScopeIsOne() {
+        application
+                .withUserConfiguration(ScopedDatabase.class)
+                .run(context -> assertThat(context.getBean(LockClient.class).storeDescription())
+                        .contains("h2"));
+    }
+
+    /** A store that accepts only short leases would refuse the ttl of 30 s, which no property sets. */
+    @Test
+    void oneDefaultThatIsSetLeavesTheOthersToTheStore() {
+        application
+                .withPropertyValues("leasehold.uri=brief:", "leasehold.defaults.max-hold=1h")
+                .withBean(Jobs.class)
+                .withPropertyValues("leasehold.defaults.max-wait=3s")
+                .run(context -> {
+                    LockOptions options =
+                            context.getBean(LockClient.class).named("x").options();
+                    assertThat(options.ttl()).isEqualTo(Duration.ofSeconds(10));
+                    assertThat(options.maxHold()).isEqualTo(Duration.ofHours(1));
+                    assertThat(context.getBean(Jobs.class).run()).isEqualTo("job");
+                });
     }
 
     @Test
