@@ -4,7 +4,6 @@ import io.leasehold.Lease;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import net.javacrumbs.shedlock.core.AbstractSimpleLock;
 import net.javacrumbs.shedlock.core.ClockProvider;
@@ -16,17 +15,20 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
 
     private final Lease lease;
     private final LeaseEnd end;
+    /** Whether an extension has replaced the minimum time of which the client knows. */
+    private final boolean extended;
 
-    private LeaseholdSimpleLock(LockConfiguration configuration, Lease lease, LeaseEnd end) {
+    private LeaseholdSimpleLock(LockConfiguration configuration, Lease lease, LeaseEnd end, boolean extended) {
         super(configuration);
         this.lease = lease;
         this.end = end;
+        this.extended = extended;
     }
 
     static LeaseholdSimpleLock held(LockConfiguration configuration, Lease lease, long endsAtNanos, boolean renewed) {
         LeaseEnd end = new LeaseEnd(lease, renewed);
         end.movedTo(endsAtNanos);
-        return new LeaseholdSimpleLock(configuration, lease, end);
+        return new LeaseholdSimpleLock(configuration, lease, end, false);
     }
 
     /** The lease, which reports a loss; ShedLock has no concept of a loss. */
@@ -41,7 +43,12 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
 
     @Override
     public void doUnlock() {
-        end.movedTo(System.nanoTime() + remaining(lockConfiguration).toNanos());
+        if (extended) {
+            end.movedTo(System.nanoTime() + remaining(lockConfiguration).toNanos());
+        } else {
+            // The client keeps the lock for lockAtLeastFor, without a holder.
+            end.now();
+        }
     }
 
     private static Duration remaining(LockConfiguration configuration) {
@@ -52,7 +59,7 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
     @Override
     public Optional<SimpleLock> doExtend(LockConfiguration longer) {
         boolean held = end.movedTo(System.nanoTime() + longer.getLockAtMostFor().toNanos());
-        return held ? Optional.of(new LeaseholdSimpleLock(longer, lease, end)) : Optional.empty();
+        return held ? Optional.of(new LeaseholdSimpleLock(longer, lease, end, true)) : Optional.empty();
     }
 
     /**
@@ -72,6 +79,8 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
         private long endsAtNanos;
         private boolean begun;
         private boolean over;
+        private CompletableFuture<?> nextCheck = CompletableFuture.completedFuture(null);
+        private CompletableFuture<?> nextRenewal = CompletableFuture.completedFuture(null);
 
         LeaseEnd(Lease lease, boolean renewed) {
             this.lease = lease;
@@ -86,23 +95,40 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
                 boolean longer = begun && atNanos - endsAtNanos > 0;
                 endsAtNanos = late || over ? endsAtNanos : atNanos;
                 begun = true;
-                over |= late || !lease.isValid();
-                if (!over && atNanos - now > 0) {
-                    later(atNanos - now, this::endIfDue);
+                if (!over && !late && lease.isValid() && atNanos - now > 0) {
+                    nextCheck.cancel(false);
+                    nextCheck = later(atNanos - now, this::endIfDue);
                     if (longer) {
-                        later(0, this::renewIfNeeded);
+                        renewLater(0);
                     }
                     return true;
                 }
-                over = true;
+                over();
             }
             lease.close();
             return false;
         }
 
-        private static void later(long nanos, Runnable action) {
-            Executor later = CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS);
-            later.execute(action);
+        /** Ends the lease now. */
+        void now() {
+            synchronized (this) {
+                over();
+            }
+            lease.close();
+        }
+
+        /** Called under the guard. Cancels the timers: they would keep the lease and its client in memory. */
+        private void over() {
+            over = true;
+            nextCheck.cancel(false);
+            nextRenewal.cancel(false);
+        }
+
+        /** Runs the action after a while, unless the result is cancelled before. */
+        private static CompletableFuture<?> later(long nanos, Runnable action) {
+            CompletableFuture<Void> pause = new CompletableFuture<>();
+            var unused = pause.thenRunAsync(action);
+            return pause.completeOnTimeout(null, nanos, TimeUnit.NANOSECONDS);
         }
 
         private void endIfDue() {
@@ -110,9 +136,16 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
                 if (over || System.nanoTime() - endsAtNanos < 0) {
                     return; // it was moved, and a later check follows
                 }
-                over = true;
+                over();
             }
             lease.close();
+        }
+
+        private synchronized void renewLater(long nanos) {
+            if (!over) {
+                nextRenewal.cancel(false);
+                nextRenewal = later(nanos, this::renewIfNeeded);
+            }
         }
 
         /** Renews early enough for a second try. */
@@ -127,7 +160,7 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
             }
             lease.renewAsync()
                     .whenComplete((done, error) ->
-                            later(lease.remainingValidity().dividedBy(3).toNanos(), this::renewIfNeeded));
+                            renewLater(lease.remainingValidity().dividedBy(3).toNanos()));
         }
     }
 }

@@ -7,9 +7,14 @@ import io.leasehold.Fairness;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockListener;
 import io.leasehold.LockOptions;
+import io.leasehold.ReleaseOutcome;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import net.javacrumbs.shedlock.core.LockConfiguration;
@@ -135,5 +140,57 @@ class LeaseholdLockProviderTest {
                 .as("it is kept for half an hour")
                 .isTrue();
         assertThat(getLockProvider().lock(job(Duration.ofMinutes(1)))).isEmpty();
+    }
+
+    /** A timer until lockAtMostFor would keep the client, too, in an application that is redeployed. */
+    @Test
+    void anUnlockedLockIsForgotten() throws InterruptedException {
+        for (boolean extended : new boolean[] {false, true}) {
+            WeakReference<Lease> lease = unlocked(extended);
+            long until = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+            while (lease.get() != null && System.nanoTime() - until < 0) {
+                System.gc();
+                Thread.sleep(10);
+            }
+            assertThat(lease.get()).as("extended: %s", extended).isNull();
+        }
+    }
+
+    private WeakReference<Lease> unlocked(boolean extended) {
+        SimpleLock lock =
+                getLockProvider().unrenewed().lock(job(Duration.ofHours(1))).orElseThrow();
+        WeakReference<Lease> lease = new WeakReference<>(((LeaseholdSimpleLock) lock).lease());
+        if (extended) {
+            lock.extend(Duration.ofHours(2), Duration.ZERO).orElseThrow().unlock();
+        } else {
+            lock.unlock();
+        }
+        return lease;
+    }
+
+    /** An open lease would delay the end of the client, which would then report it as lost. */
+    @Test
+    void aJobThatIsDoneBeforeItsLeastTimeHasNoLeaseAnyMore() {
+        List<LockListener.Lost> losses = new CopyOnWriteArrayList<>();
+        LockListener listener = new LockListener() {
+            @Override
+            public void lost(Lost event) {
+                losses.add(event);
+            }
+        };
+        try (LockClient own =
+                Leasehold.builder().store("memory:").listener(listener).connect()) {
+            for (LeaseholdLockProvider provider : List.of(
+                    LeaseholdLockProvider.over(own),
+                    LeaseholdLockProvider.over(own).unrenewed())) {
+                LockConfiguration done = new LockConfiguration(
+                        Instant.now(), "job" + provider.hashCode(), Duration.ofHours(2), Duration.ofHours(1));
+                SimpleLock lock = provider.lock(done).orElseThrow();
+                lock.unlock();
+                assertThat(((LeaseholdSimpleLock) lock).lease().release()).isEqualTo(ReleaseOutcome.KEPT);
+                assertThat(provider.lock(done)).as("it is kept for an hour").isEmpty();
+            }
+        }
+        assertThat(losses).isEmpty();
     }
 }
