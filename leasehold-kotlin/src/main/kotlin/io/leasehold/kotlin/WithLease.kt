@@ -10,6 +10,7 @@ import io.leasehold.MultiLease
 import io.leasehold.ReleaseOutcome
 import io.leasehold.spi.method.LeaseScope
 import java.util.concurrent.CompletableFuture
+import java.util.concurrent.CompletionException
 import kotlin.coroutines.resume
 import kotlin.coroutines.resumeWithException
 import kotlin.time.Duration
@@ -91,8 +92,23 @@ private suspend fun <H : Hold, T> cancelledByLoss(hold: H, block: suspend Corout
         val scope = coroutineContext.job
         hold.onLost { hold.loss()?.let { lost -> scope.cancel(CancellationException(lost.message, lost)) } }
         hold.loss()?.let { throw it }
+        if (!hold.isValid) {
+            // If the machine has slept, a renewal has to confirm the hold first.
+            confirmed(hold)
+        }
         block(hold)
     }
+
+/** Waits for a renewal of the hold; throws if it does not confirm it. */
+private suspend fun confirmed(hold: Hold) = suspendCancellableCoroutine { continuation ->
+    hold.ensureValidForAsync(java.time.Duration.ZERO).whenComplete { _, error ->
+        if (error == null) {
+            continuation.resume(Unit)
+        } else {
+            continuation.resumeWithException((error as? CompletionException)?.cause ?: error)
+        }
+    }
+}
 
 private fun released(hold: Hold): CompletableFuture<ReleaseOutcome> =
     try {

@@ -4,12 +4,15 @@ import io.leasehold.Acquirable
 import io.leasehold.Attempt
 import io.leasehold.DistributedLock
 import io.leasehold.Lease
+import io.leasehold.LeaseAtRiskException
 import io.leasehold.LeaseLostException
 import io.leasehold.Leasehold
 import io.leasehold.LockBusyException
 import io.leasehold.LockClient
+import io.leasehold.LockName
 import io.leasehold.ReleaseOutcome
 import java.util.concurrent.CompletableFuture
+import java.util.concurrent.CompletionStage
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.time.Duration
@@ -316,6 +319,45 @@ class WithLeaseTest {
     }
 
     /** A lock whose leases are given back, and say then that they could not be. */
+    /** A lock whose holds are valid once the confirmation has come, as after a suspension of the machine. */
+    private fun unconfirmed(confirmation: CompletableFuture<Void>): Acquirable<Lease> =
+        object : Acquirable<Lease> by lock {
+            override fun attemptAsync(maxWait: java.time.Duration): CompletableFuture<Attempt<Lease>> =
+                lock.attemptAsync(maxWait).thenApply { Attempt.Acquired(unconfirmed(it.orElseThrow(), confirmation)) }
+        }
+
+    private fun unconfirmed(held: Lease, confirmation: CompletableFuture<Void>): Lease =
+        object : Lease by held {
+            override fun isValid() = confirmation.isDone && !confirmation.isCompletedExceptionally
+
+            override fun ensureValidForAsync(duration: java.time.Duration): CompletionStage<Void> = confirmation
+        }
+
+    @Test
+    fun `a hold that is not valid yet is confirmed before its block begins`() = runBlocking<Unit> {
+        val confirmation = CompletableFuture<Void>()
+        val ran = AtomicBoolean()
+        val running = launch(Dispatchers.Default) { unconfirmed(confirmation).withLease(patience) { ran.set(true) } }
+        while (!isHeld()) {
+            delay(1)
+        }
+        delay(50)
+        assertThat(ran).isFalse()
+        confirmation.complete(null)
+        running.join()
+        assertThat(ran).isTrue()
+        assertFree()
+    }
+
+    @Test
+    fun `without a confirmation no block begins`() = runBlocking<Unit> {
+        val atRisk = LeaseAtRiskException(LockName.exactly("order:1"), java.time.Duration.ZERO, java.time.Duration.ZERO)
+        thrownBy<LeaseAtRiskException> {
+            unconfirmed(CompletableFuture.failedFuture(atRisk)).withLease(patience) { fail("it ran") }
+        }
+        assertFree()
+    }
+
     private fun failing(failure: Throwable): Acquirable<Lease> =
         object : Acquirable<Lease> by lock {
             override fun attemptAsync(maxWait: java.time.Duration): CompletableFuture<Attempt<Lease>> =
