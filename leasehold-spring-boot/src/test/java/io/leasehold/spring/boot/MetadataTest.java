@@ -30,7 +30,10 @@ class MetadataTest {
             assertThat(property.get("description").asText()).endsWith(".");
             described.add(property.get("name").asText());
         }
-        Set<String> there = new TreeSet<>(Set.of("leasehold.advisor-order", "management.health.leasehold.enabled"));
+        Set<String> there = new TreeSet<>(Set.of(
+                "leasehold.advisor-order",
+                "management.endpoint.leasehold.access",
+                "management.health.leasehold.enabled"));
         collect("leasehold", LeaseholdProperties.class, there);
         assertThat(described).isEqualTo(there);
     }
