@@ -11,6 +11,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.RedisReplicated;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.simulator.proxy.TcpProxy;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
@@ -30,7 +31,7 @@ final class SwitchoverTest {
         RedisServer next = group.replicas().get(0);
         next.call("REPLICAOF", "NO", "ONE");
         former.call("REPLICAOF", "127.0.0.1", Integer.toString(next.port()));
-        address.retarget(new InetSocketAddress("127.0.0.1", next.port()));
+        address.retarget(new InetSocketAddress(InetAddress.getLoopbackAddress(), next.port()));
         NodeBench.until(
                 "it takes no writes", () -> former.call("INFO", "replication").contains("master_link_status:up"));
     }
