@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.leasehold.Fairness;
+import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
@@ -187,7 +188,10 @@ class LeaseholdLockProviderTest {
                         Instant.now(), "job" + provider.hashCode(), Duration.ofHours(2), Duration.ofHours(1));
                 SimpleLock lock = provider.lock(done).orElseThrow();
                 lock.unlock();
-                assertThat(((LeaseholdSimpleLock) lock).lease().release()).isEqualTo(ReleaseOutcome.KEPT);
+                Lease lease = ((LeaseholdSimpleLock) lock).lease();
+                assertThat(lease.isValid()).isFalse();
+                assertThat(lease.whenEnded().toCompletableFuture().join())
+                        .isEqualTo(new HoldEnd.Released(ReleaseOutcome.KEPT));
                 assertThat(provider.lock(done)).as("it is kept for an hour").isEmpty();
             }
         }
