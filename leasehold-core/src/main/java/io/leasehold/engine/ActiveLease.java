@@ -517,12 +517,8 @@ class ActiveLease implements LeakWatch.Watched {
         return news().released();
     }
 
-    /** Returns the loss that the answered release has found, as an exception for the caller; null if it found none. */
-    @Nullable
-    LeaseLostException lossAtRelease() {
-        if (released().getNow(ReleaseOutcome.UNCONFIRMED) != ReleaseOutcome.ALREADY_LOST) {
-            return null;
-        }
+    /** Returns the loss that a release has found, as an exception for the caller, which is thereby notified. */
+    LeaseLostException lossFound() {
         HoldEnd.Lost known = loss();
         return reported(known == null ? new HoldEnd.Lost(LossCause.NOT_OURS, List.of()) : known);
     }

@@ -3,7 +3,6 @@ package io.leasehold.engine;
 import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
 import io.leasehold.ReleaseOutcome;
-import io.leasehold.spi.method.LeaseScope;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -100,8 +99,7 @@ final class HeldWork<H extends Hold, T> {
     /** Releases the hold and completes the future, even if the release throws. */
     private void giveBack(H hold, @Nullable T value, @Nullable Throwable failure) {
         Futures.ask(hold::releaseAsync).whenComplete((outcome, ignored) -> {
-            Throwable told =
-                    LeaseScope.outcome(loss(hold, outcome), failure == null ? null : Futures.unwrapped(failure));
+            Throwable told = told(loss(hold, outcome), failure == null ? null : Futures.unwrapped(failure));
             if (told != null) {
                 done.completeExceptionally(told);
             } else {
@@ -115,5 +113,18 @@ final class HeldWork<H extends Hold, T> {
         return outcome == ReleaseOutcome.ALREADY_LOST && hold instanceof UnseenHold known
                 ? known.lossAtRelease()
                 : null;
+    }
+
+    /** The loss, with the failure of the work attached unless that reports the loss itself, or else the failure. */
+    private static @Nullable Throwable told(@Nullable LeaseLostException lost, @Nullable Throwable failure) {
+        if (lost == null
+                || (failure instanceof LeaseLostException known
+                        && known.lockName().equals(lost.lockName()))) {
+            return failure;
+        }
+        if (failure != null) {
+            lost.addSuppressed(failure);
+        }
+        return lost;
     }
 }

@@ -56,7 +56,8 @@ final class LeaseHandle implements Lease, UnseenHold {
 
     @Override
     public @Nullable LeaseLostException lossAtRelease() {
-        return state.lossAtRelease();
+        ReleaseOutcome outcome = state.released().getNow(ReleaseOutcome.UNCONFIRMED);
+        return outcome == ReleaseOutcome.ALREADY_LOST ? state.lossFound() : null;
     }
 
     private LockRuntime runtime() {
