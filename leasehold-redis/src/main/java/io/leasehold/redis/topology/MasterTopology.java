@@ -176,9 +176,8 @@ final class MasterTopology implements Topology {
 
     @Override
     public void takesNoWrites(Link asked) {
-        // The server was demoted. The next link leads to the master that the Sentinels name, once it accepts writes, or
-        // to
-        // the server that has the name now.
+        // The server was demoted. The next link leads to the master that the Sentinels name, once it accepts writes;
+        // without Sentinels, to the server that has the name now.
         if (sentinels != null
                 || (asked.isOpen() && demotions.leaves(asked.facts().replica(), runtime.nanoTime()))) {
             asked.close();
