@@ -62,8 +62,8 @@ final class QuorumReaderVariants {
                         "intent-keeps-out-repairs",
                         "a waiter keeps a holder from a node that has lost its entry",
                         ATTEMPT,
-                        "highest, 1, 0, Ballot.HOLDERS);",
-                        "highest, 1);"),
+                        "candidate, 1, 0, Ballot.HOLDERS);",
+                        "candidate, 1);"),
                 new Variant(
                         "intent-without-patience",
                         "a caller that does not wait keeps out others",
