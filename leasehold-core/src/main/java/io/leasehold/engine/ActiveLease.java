@@ -366,16 +366,7 @@ class ActiveLease implements LeakWatch.Watched {
      */
     private synchronized HoldEnd.@Nullable Lost lossOr(Consumer<LeaseNews> keep) {
         used();
-        if (releaseCalled) {
-            return null;
-        }
-        LeaseNews all = news();
-        if (all.loss == null) {
-            keep.accept(all);
-        } else {
-            all.lossReported = true;
-        }
-        return all.loss;
+        return releaseCalled ? null : news().lossOr(keep);
     }
 
     synchronized void onAtRisk(Consumer<? super Duration> callback) {

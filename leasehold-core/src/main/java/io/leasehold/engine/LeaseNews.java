@@ -54,6 +54,16 @@ final class LeaseNews {
         lossCallbacks = with(lossCallbacks, callback);
     }
 
+    /** Returns the loss, which is thereby reported to the caller. Before a loss, the step stores the caller's request. */
+    HoldEnd.@Nullable Lost lossOr(Consumer<LeaseNews> keep) {
+        if (loss == null) {
+            keep.accept(this);
+        } else {
+            lossReported = true;
+        }
+        return loss;
+    }
+
     /** Interrupts this thread at a loss, too. */
     void onLost(Interruption wanted) {
         interruptions = wanted.addedTo(interruptions);
