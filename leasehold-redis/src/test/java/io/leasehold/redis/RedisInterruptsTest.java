@@ -3,11 +3,13 @@ package io.leasehold.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Lease;
+import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
 import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
 import io.leasehold.MultiLease;
 import io.leasehold.ReentrantLockView;
 import java.time.Duration;
@@ -209,7 +211,10 @@ class RedisInterruptsTest {
             try {
                 future.get(60, TimeUnit.SECONDS);
             } catch (java.util.concurrent.ExecutionException e) {
-                if (e.getCause() instanceof IllegalStateException) {
+                // The lease of work that had not begun is lost to the close.
+                boolean isLost =
+                        e.getCause() instanceof LeaseLostException lost && lost.lossCause() == LossCause.CLIENT_CLOSED;
+                if (isLost || e.getCause() instanceof IllegalStateException) {
                     closed.incrementAndGet();
                 } else if (!(e.getCause() instanceof LockBusyException)) {
                     errors.add(e.getCause());
