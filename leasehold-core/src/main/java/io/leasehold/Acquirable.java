@@ -66,7 +66,9 @@ public interface Acquirable<H extends Hold> {
      *
      * <p>Completes exceptionally with {@link LockBusyException} if the lock stayed busy for {@code maxWait}, and with
      * {@link LeaseLostException} if the hold was lost before its release, even if the work ended without noticing it; an
-     * exception of the work is then suppressed in it. If the hold is lost before the work begins, the work does not run.
+     * exception of the work is then suppressed in it. If the hold is lost before the work begins, the work does not run;
+     * neither does it, with {@link LeaseAtRiskException}, if a suspension of the machine has left the hold unconfirmed and no
+     * renewal confirms it in time.
      * Cancelling the future releases the lock if the work has not begun; later, the work keeps it until its stage completes.
      */
     <T> CompletableFuture<T> holdWhile(Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work);

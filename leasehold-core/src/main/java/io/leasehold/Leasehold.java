@@ -120,7 +120,8 @@ public final class Leasehold {
 
         /**
          * Changes the options of all locks of this client, in addition to earlier calls. Options that the change leaves
-         * alone stay as they are: without {@link #defaults(LockOptions)}, the ttl is no longer than the store accepts.
+         * alone stay as they are: without {@link #defaults(LockOptions)} and {@link #connectLazily}, the ttl is no longer
+         * than the store accepts.
          */
         public Builder defaults(UnaryOperator<LockOptions> change) {
             Objects.requireNonNull(change, "change");

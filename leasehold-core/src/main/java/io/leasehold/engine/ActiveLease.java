@@ -196,18 +196,21 @@ class ActiveLease implements LeakWatch.Watched {
     private Duration told(Duration remaining) {
         if (remaining.isZero()) {
             owner.on(new GrantMachine.EndDue());
+            lossReported();
+        } else {
+            reportedValid();
         }
-        reportedAs(!remaining.isZero());
         return remaining;
     }
 
-    /**
-     * Records whether the caller was told that the lease is valid. A lease that is confirmed after a suspension was
-     * reported as invalid before: that was no report of a later loss.
-     */
-    private synchronized void reportedAs(boolean isValid) {
-        if (!isValid || (news != null && news.loss == null)) {
-            news().lossReported = !isValid;
+    /** Forgets that the lease was reported as invalid, after a suspension: that was no report of a later loss. */
+    private void reportedValid() {
+        // Without the guard, since every check comes here: a thread sees at least its own reports.
+        LeaseNews known = news;
+        if (known != null && known.lossReported) {
+            synchronized (this) {
+                known.lossReported = known.loss != null;
+            }
         }
     }
 

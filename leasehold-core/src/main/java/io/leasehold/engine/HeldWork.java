@@ -50,11 +50,20 @@ final class HeldWork<H extends Hold, T> {
             return;
         }
         // Without a thread, the work does not run: release the hold.
-        workers.execute(() -> begin(hold), refused -> neverRan(hold, refused));
+        workers.execute(() -> beginOrGiveBack(hold), refused -> neverRan(hold, refused));
     }
 
     private boolean isWithdrawn() {
         return taken.isDone() || done.isDone();
+    }
+
+    private void beginOrGiveBack(H hold) {
+        try {
+            begin(hold);
+        } catch (RuntimeException | Error e) {
+            // Nothing else would complete the result, or release the hold.
+            neverRan(hold, e);
+        }
     }
 
     /** Runs the work if the hold is valid: it may have been lost while the work waited for its thread. */

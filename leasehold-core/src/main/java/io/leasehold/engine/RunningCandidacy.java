@@ -426,10 +426,11 @@ final class RunningCandidacy implements Candidacy {
 
     @Override
     public void close() {
-        RunningTerm led = led();
         boolean byCallback = isCallback(last());
-        long graceNanos = led == null ? 0 : graceNanos(led);
+        long graceNanos = graceOfLedNanos();
         on(null, new Event.Close(byCallback));
+        // The candidate may have been elected just before.
+        graceNanos = Math.max(graceNanos, graceOfLedNanos());
         if (!byCallback) {
             // Once the client is closed, no timer runs.
             Futures.joinAtMost(
@@ -437,6 +438,11 @@ final class RunningCandidacy implements Candidacy {
                     CompletableFuture.anyOf(finished, attempts.closed()),
                     graceNanos + settings.timings().answerNanos());
         }
+    }
+
+    private long graceOfLedNanos() {
+        RunningTerm led = led();
+        return led == null ? 0 : graceNanos(led);
     }
 
     @Override

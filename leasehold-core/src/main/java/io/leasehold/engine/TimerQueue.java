@@ -94,7 +94,13 @@ final class TimerQueue {
     /** Runs the task once, at this time. */
     LockRuntime.Timer scheduleAt(long atNanos, Runnable task) {
         Once once = new Once(task);
-        arm(once, atNanos);
+        try {
+            arm(once, atNanos);
+        } catch (RuntimeException | Error e) {
+            // The caller may schedule it again.
+            disarm(once);
+            throw e;
+        }
         return once;
     }
 

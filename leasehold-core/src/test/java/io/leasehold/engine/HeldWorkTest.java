@@ -23,6 +23,7 @@ import java.util.Queue;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -98,6 +99,22 @@ final class HeldWorkTest {
         runQueued();
         assertThat(ran).isEmpty();
         assertLost(done, NAME, LossCause.FORCE_RELEASED);
+    }
+
+    /** No other event would complete the result, or release the lock. */
+    @Test
+    void anErrorBeforeTheWorkBeginsReleasesTheLock() {
+        CompletableFuture<String> done = submitted();
+        AtomicBoolean failed = new AtomicBoolean();
+        runtime.beforeAClockIsRead(() -> {
+            if (!failed.getAndSet(true)) {
+                throw new InternalError("made by the test");
+            }
+        });
+        runQueued();
+        assertThat(ran).isEmpty();
+        assertThat(store.releases()).hasSize(1);
+        assertThatThrownBy(done::join).hasCauseInstanceOf(InternalError.class);
     }
 
     @Test
