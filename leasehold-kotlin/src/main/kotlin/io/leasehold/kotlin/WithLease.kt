@@ -39,6 +39,8 @@ import kotlinx.coroutines.withContext
  * @param maxWait the patience, never a ttl; zero means one round trip, [Duration.INFINITE] no limit
  * @throws io.leasehold.LockBusyException if the lock stayed busy for that long
  * @throws LeaseLostException if the hold was lost before it was released
+ * @throws io.leasehold.LeaseAtRiskException if the machine slept before the block began, and no renewal confirms the hold;
+ *   the block does not run
  * @throws io.leasehold.LockStoreException if the store cannot serve
  */
 public suspend fun <H : Hold, T> Acquirable<H>.withLease(

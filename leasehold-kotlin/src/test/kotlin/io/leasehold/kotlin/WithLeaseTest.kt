@@ -318,7 +318,6 @@ class WithLeaseTest {
         }).isEqualTo("done")
     }
 
-    /** A lock whose leases are given back, and say then that they could not be. */
     /** A lock whose holds are valid once the confirmation has come, as after a suspension of the machine. */
     private fun unconfirmed(confirmation: CompletableFuture<Void>): Acquirable<Lease> =
         object : Acquirable<Lease> by lock {
@@ -358,6 +357,7 @@ class WithLeaseTest {
         assertFree()
     }
 
+    /** A lock whose leases are given back, and say then that they could not be. */
     private fun failing(failure: Throwable): Acquirable<Lease> =
         object : Acquirable<Lease> by lock {
             override fun attemptAsync(maxWait: java.time.Duration): CompletableFuture<Attempt<Lease>> =

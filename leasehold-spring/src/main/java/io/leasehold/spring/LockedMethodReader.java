@@ -25,6 +25,7 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
+import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotatedMethod;
@@ -45,6 +46,10 @@ final class LockedMethodReader {
      */
     private static final Map<String, String> ENDS_ELSEWHERE = Map.of(
             "io.vertx.core.Future",
+            STAGE_CURE,
+            "kotlinx.coroutines.Job",
+            STAGE_CURE,
+            "kotlinx.coroutines.flow.Flow",
             STAGE_CURE,
             "org.springframework.web.context.request.async.DeferredResult",
             STAGE_CURE,
@@ -128,19 +133,39 @@ final class LockedMethodReader {
         if (type == CompletionStage.class || type == CompletableFuture.class) {
             return Style.STAGE;
         }
+        ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
+        if (adapter != null && adapter.getReactiveType() == type) {
+            // The application may have registered it.
+            return Style.PUBLISHER;
+        }
         // Another type of stage is refused, too: the caller would not get it.
         if (Future.class.isAssignableFrom(type)
                 || CompletionStage.class.isAssignableFrom(type)
                 || Callable.class.isAssignableFrom(type)) {
             throw endsElsewhere(method, STAGE_CURE);
         }
-        for (Class<?> one = type; one != null && one != Object.class; one = one.getSuperclass()) {
-            String cure = ENDS_ELSEWHERE.get(one.getName());
-            if (cure != null) {
-                throw endsElsewhere(method, cure);
-            }
+        if (adapter != null) {
+            return Style.PUBLISHER;
         }
-        return ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null ? Style.PUBLISHER : Style.BLOCKING;
+        String cure = cureFor(type);
+        if (cure != null) {
+            throw endsElsewhere(method, cure);
+        }
+        return Style.BLOCKING;
+    }
+
+    private static @Nullable String cureFor(@Nullable Class<?> type) {
+        if (type == null) {
+            return null;
+        }
+        String cure = ENDS_ELSEWHERE.get(type.getName());
+        if (cure == null) {
+            cure = cureFor(type.getSuperclass());
+        }
+        for (Class<?> one : type.getInterfaces()) {
+            cure = cure == null ? cureFor(one) : cure;
+        }
+        return cure;
     }
 
     private static Style suspending(Method method) {

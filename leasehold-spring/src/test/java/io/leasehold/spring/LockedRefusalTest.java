@@ -86,9 +86,12 @@ class LockedRefusalTest {
         }
     }
 
+    /** As the futures of several results. */
+    interface VertxFuture extends io.vertx.core.Future<String> {}
+
     static class AFutureOfVertx {
         @Locked(maxWait = "0")
-        public io.vertx.core.Future<String> run() {
+        public VertxFuture run() {
             throw new AssertionError();
         }
     }
@@ -206,7 +209,7 @@ class LockedRefusalTest {
                         + " CompletionStage, a Mono or a Flux, or block inside the method.");
         refused(
                 AFutureOfVertx.class,
-                "@Locked method AFutureOfVertx.run() returns Future, whose work would continue after the lock has been released. Return a"
+                "@Locked method AFutureOfVertx.run() returns VertxFuture, whose work would continue after the lock has been released. Return a"
                         + " CompletionStage, a Mono or a Flux, or block inside the method.");
         refused(
                 AStageOfItsOwn.class,

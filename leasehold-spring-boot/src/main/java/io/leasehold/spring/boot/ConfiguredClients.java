@@ -84,8 +84,7 @@ final class ConfiguredClients {
     private LockClient connected(String prefix, LeaseholdProperties.Client settings, Stream<LockListener> heard) {
         Leasehold.Builder builder = Leasehold.builder().label(label(settings));
         new StoreOfApplication(prefix, settings, beans).nameTo(builder);
-        refuseConflict(prefix, settings.defaults());
-        builder.defaults(settings.defaults()::set);
+        builder.defaults(standard -> changed(standard, prefix, settings.defaults()));
         settings.require().levels().forEach(builder::require);
         heard.forEach(builder::listener);
         String which = prefix.equals(StoreOfApplication.PREFIX) ? "" : " of " + prefix;
@@ -104,9 +103,10 @@ final class ConfiguredClients {
         }
     }
 
-    private static void refuseConflict(String prefix, LeaseholdProperties.Defaults defaults) {
+    /** Changes the options that the store suggests: these depend on its limits. */
+    private static LockOptions changed(LockOptions standard, String prefix, LeaseholdProperties.Defaults defaults) {
         try {
-            defaults.set(LockOptions.defaults());
+            return defaults.set(standard);
         } catch (IllegalArgumentException e) {
             throw new NoLockStoreException(
                     "The properties " + prefix + ".defaults.* conflict: " + e.getMessage(),

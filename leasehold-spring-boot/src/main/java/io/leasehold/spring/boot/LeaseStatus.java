@@ -28,6 +28,7 @@ final class LeaseStatus implements LockListener {
     private final Map<String, Integer> waiting = new TreeMap<>();
     private Answers answers = Answers.UNKNOWN;
     private boolean heard;
+    private boolean failed;
     private long lost;
 
     /**
@@ -53,7 +54,7 @@ final class LeaseStatus implements LockListener {
                 answers = Answers.YES;
             }
             case BUSY, TIMEOUT -> answers = Answers.YES;
-            case ERROR, AMBIGUOUS -> answers = Answers.NO;
+            case ERROR, AMBIGUOUS -> failed();
             default -> {
                 // a cancelled attempt says nothing about the store
             }
@@ -62,7 +63,16 @@ final class LeaseStatus implements LockListener {
 
     @Override
     public synchronized void renewed(Renewed event) {
-        answers = event.outcome() == RenewalOutcome.FAILED ? Answers.NO : Answers.YES;
+        if (event.outcome() == RenewalOutcome.FAILED) {
+            failed();
+        } else {
+            answers = Answers.YES;
+        }
+    }
+
+    private void failed() {
+        answers = Answers.NO;
+        failed = true;
     }
 
     @Override
@@ -80,8 +90,15 @@ final class LeaseStatus implements LockListener {
         counts.computeIfPresent(name, (key, count) -> count > 1 ? Integer.valueOf(count - 1) : null);
     }
 
+    /** The stores of all clients have been asked. */
     synchronized void answered(boolean all) {
         answers = all ? Answers.YES : Answers.NO;
+        failed = !all;
+    }
+
+    /** Whether the store of a client has failed since the stores of all clients answered; another one may answer. */
+    synchronized boolean hasFailed() {
+        return failed;
     }
 
     /** Whether a client has reported anything. */

@@ -3,7 +3,7 @@ package io.leasehold.spring.boot;
 import io.leasehold.Holder;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
-import io.leasehold.UnsafeStoreException;
+import io.leasehold.LockStoreException;
 import io.leasehold.admin.QueuedWaiter;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,6 +12,8 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.endpoint.Access;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
@@ -27,6 +29,8 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
  */
 @Endpoint(id = "leasehold", defaultAccess = Access.READ_ONLY)
 final class LeaseholdEndpoint {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");
 
     private static final int MAX_WAITERS = 100;
     private static final int MAX_READERS = 100;
@@ -102,7 +106,10 @@ final class LeaseholdEndpoint {
                 .toList();
     }
 
-    /** The permits of the name; empty if none is in use, or the store does not keep permits. */
+    /**
+     * The permits of the name; empty if none is in use, or the store does not show them: it keeps none, or its user lacks
+     * the right.
+     */
     private static Optional<Map<String, Object>> permits(LockClient client, LockName lock) {
         try {
             return client.admin().permits(lock).map(status -> {
@@ -114,7 +121,8 @@ final class LeaseholdEndpoint {
                 shown.put("waiters", waiters(client, lock.asPermits()));
                 return shown;
             });
-        } catch (UnsafeStoreException e) {
+        } catch (LockStoreException e) {
+            LOG.debug("the permits of {} cannot be shown", lock, e);
             return Optional.empty();
         }
     }

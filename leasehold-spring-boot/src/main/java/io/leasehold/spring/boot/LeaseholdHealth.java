@@ -16,6 +16,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.ObjectProvider;
 
 /**
@@ -59,9 +60,16 @@ final class LeaseholdHealth {
     /** The clients that report to the common status: all except named ones. */
     private List<LockClient> ofApplication() {
         Collection<ConfiguredClients.Named> named = configured.all().values();
-        return clients.stream()
-                .filter(client -> named.stream().noneMatch(one -> one.client().equals(client)))
-                .toList();
+        try {
+            return clients.stream()
+                    .filter(client ->
+                            named.stream().noneMatch(one -> one.client().equals(client)))
+                    .toList();
+        } catch (BeansException e) {
+            // A lazy one that cannot be made now: the last report counts.
+            LOG.debug("not all lock clients can be asked", e);
+            return List.of();
+        }
     }
 
     /**
@@ -69,9 +77,11 @@ final class LeaseholdHealth {
      * that would do so. A query would not do, since a store that is full, or has become read-only, still answers queries.
      */
     private static LeaseStatus.Answers answersNow(Supplier<List<LockClient>> clients, LeaseStatus status) {
-        if (status.answers() == LeaseStatus.Answers.NO) {
+        if (status.hasFailed()) {
             List<LockClient> all = clients.get();
-            if (!all.isEmpty()) {
+            // The last report of the only client counts. That of one of several says nothing of the other stores.
+            boolean isToBeAsked = status.answers() == LeaseStatus.Answers.NO ? !all.isEmpty() : all.size() > 1;
+            if (isToBeAsked) {
                 // The attempts themselves are reported, too, and the last one need not be the failed one.
                 status.answered(all.stream().allMatch(LeaseholdHealth::grants));
             }

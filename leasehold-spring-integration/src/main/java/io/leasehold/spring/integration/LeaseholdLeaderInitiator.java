@@ -190,7 +190,11 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
         private void guarded(String what, Runnable step) {
             try {
                 step.run();
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
+                // Also a checked exception that is not declared. A listener may wait, and be interrupted.
+                if (e instanceof InterruptedException) {
+                    Thread.currentThread().interrupt();
+                }
                 LOG.atError()
                         .addKeyValue("election", election.name())
                         .setCause(e)

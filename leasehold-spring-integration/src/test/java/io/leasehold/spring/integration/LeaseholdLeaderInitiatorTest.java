@@ -194,7 +194,7 @@ class LeaseholdLeaderInitiatorTest {
             @Override
             public void onRevoked(Context context) {
                 super.onRevoked(context);
-                throw new IllegalStateException("made by the test");
+                LeaseholdLeaderInitiatorTest.<RuntimeException>sneaky(new java.io.IOException("made by the test"));
             }
         });
         initiator.setLeaderEventPublisher(publishing(() -> {}));
@@ -205,6 +205,11 @@ class LeaseholdLeaderInitiatorTest {
                 .isNull();
         initiator.stop();
         assertThat(List.of(next(), next())).containsExactly("a revoked false", "published revoked");
+        initiator.start();
+        assertThat(List.of(next(), next()))
+                .as("the candidate stands again")
+                .containsExactly("a granted true scheduler", "published granted");
+        initiator.stop();
     }
 
     /** An application that starts endpoints at the grant and stops them at the revocation relies on the order. */
