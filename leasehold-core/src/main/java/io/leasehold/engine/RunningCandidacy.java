@@ -427,10 +427,19 @@ final class RunningCandidacy implements Candidacy {
     @Override
     public void close() {
         boolean byCallback = isCallback(last());
-        long graceNanos = graceOfLedNanos();
-        on(null, new Event.Close(byCallback));
-        // The candidate may have been elected just before.
-        graceNanos = Math.max(graceNanos, graceOfLedNanos());
+        Event close = new Event.Close(byCallback);
+        RunningTerm current;
+        RunningTerm led;
+        List<Action> actions;
+        synchronized (this) {
+            current = term;
+            // At once with the event: the candidate may be elected at any time before.
+            led = led();
+            actions = decide(close);
+        }
+        // Before the actions: a lease that is being released has no validity left.
+        long graceNanos = led == null ? 0 : graceNanos(led);
+        perform(actions, current, close);
         if (!byCallback) {
             // Once the client is closed, no timer runs.
             Futures.joinAtMost(
@@ -438,11 +447,6 @@ final class RunningCandidacy implements Candidacy {
                     CompletableFuture.anyOf(finished, attempts.closed()),
                     graceNanos + settings.timings().answerNanos());
         }
-    }
-
-    private long graceOfLedNanos() {
-        RunningTerm led = led();
-        return led == null ? 0 : graceNanos(led);
     }
 
     @Override

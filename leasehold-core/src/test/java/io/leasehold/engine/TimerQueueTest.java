@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -58,6 +59,24 @@ final class TimerQueueTest {
                             .toList());
             assertThat(timeline.size()).isZero();
         }
+    }
+
+    /** The caller may schedule it once more: then it runs once. */
+    @Test
+    void anEntryThatCannotBeScheduledDoesNotRun() {
+        AtomicBoolean failed = new AtomicBoolean();
+        LockRuntime failing = (LockRuntime) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("schedule") && !failed.getAndSet(true)) {
+                        throw new IllegalStateException("made by the test");
+                    }
+                    return method.invoke(runtime, arguments);
+                });
+        TimerQueue own = new TimerQueue(failing);
+        TimerQueue.duty(() -> own.schedule(MS, () -> ran.add(1)));
+        assertThat(own.size()).isEqualTo(1);
+        runtime.pass(Duration.ofMillis(2));
+        assertThat(ran).containsExactly(1);
     }
 
     /** After any order of arming, arming again and disarming, each task runs once, at its last time. */

@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
@@ -21,12 +22,16 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.reactivestreams.Publisher;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Scope;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.ReactiveTypeDescriptor;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import reactor.core.publisher.Mono;
 
 /** Tests of refusals and findings at the start, with their messages. */
 @Tag("quick")
@@ -103,6 +108,23 @@ class LockedRefusalTest {
         @Locked(maxWait = "0")
         public OwnStage run() {
             throw new AssertionError();
+        }
+    }
+
+    /** A type of stage for which the application registers an adapter. */
+    static final class AdaptedStage extends CompletableFuture<Object> {
+
+        static AdaptedStage of(Publisher<?> publisher) {
+            AdaptedStage stage = new AdaptedStage();
+            Mono.from(publisher).subscribe(stage::complete, stage::completeExceptionally);
+            return stage;
+        }
+    }
+
+    static class AnAdaptedType {
+        @Locked(maxWait = "0")
+        public AdaptedStage run() {
+            return AdaptedStage.of(Mono.just("ran"));
         }
     }
 
@@ -546,6 +568,19 @@ class LockedRefusalTest {
                         + " transaction: its call bypasses the proxy. Call a @Transactional method of another bean in"
                         + " it, or use a TransactionTemplate.",
                 FallsBackInTransaction.class);
+    }
+
+    @Test
+    @SuppressWarnings("FutureReturnValueIgnored") // The adapter returns it.
+    void aTypeForWhichTheApplicationHasAnAdapterIsLocked() {
+        ReactiveAdapterRegistry.getSharedInstance()
+                .registerReactiveType(
+                        ReactiveTypeDescriptor.singleRequiredValue(AdaptedStage.class),
+                        source -> Mono.fromFuture((AdaptedStage) source),
+                        AdaptedStage::of);
+        try (AnnotationConfigApplicationContext application = Application.of(MemoryLocks.class, AnAdaptedType.class)) {
+            assertThat(application.getBean(AnAdaptedType.class).run().join()).isEqualTo("ran");
+        }
     }
 
     @Configuration(proxyBeanMethods = false)

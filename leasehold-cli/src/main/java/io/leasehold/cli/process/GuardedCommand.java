@@ -223,9 +223,8 @@ public final class GuardedCommand implements AutoCloseable {
     public void deliverKept(ForwardedSignal signal, long atNanos) {
         SignalWitness others = witness;
         StartMoment start = moment;
-        // The witness has forgotten an earlier one, and would take the record of a later one for it. By this question,
-        // it
-        // forgets every other signal.
+        // An earlier one was forgotten by the witness, which would take the record of a later one for it, and would
+        // then not know the later one.
         boolean isForgotten = atNanos - forgottenAtNanos < 0;
         boolean wentToGroup = !isForgotten && others != null && others.wentToGroup(signal, atNanos);
         if (!wentToGroup || (start != null && start.mayFollow(atNanos))) {

@@ -122,8 +122,8 @@ final class SignalWitness implements AutoCloseable {
 
     /** Signals of one kind that arrive before the witness runs are one to it, as to any process: it reports them once. */
     private boolean isReported(ForwardedSignal signal, long notedAtNanos) {
-        Long usedAtNanos = this.usedAtNanos.get(signal);
-        return usedAtNanos != null && usedAtNanos - notedAtNanos >= 0;
+        Long lastAtNanos = usedAtNanos.get(signal);
+        return lastAtNanos != null && lastAtNanos - notedAtNanos >= 0;
     }
 
     private boolean saw(ForwardedSignal signal) {

@@ -24,6 +24,42 @@ final class LossWatchTest {
 
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** A command that sleeps, and its guardian. */
+    private static final class Scene implements AutoCloseable {
+
+        private final StartedCommand sleeper;
+        private final ProcessTree tree;
+        private final Guardian guardian;
+
+        Scene() throws IOException {
+            CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+            SessionStarter sessions = SessionStarter.find(lookup);
+            RunMark mark = RunMark.create();
+            sleeper = StartedCommand.start(
+                    new Enclosure.Polled(),
+                    ExactStart.find(lookup),
+                    sessions,
+                    false,
+                    TypedWords.ofTexts(List.of("sleep", "300")),
+                    mark,
+                    Map.of(),
+                    ProcessTable.ofThisSystem());
+            tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
+            guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null);
+        }
+
+        LossWatch watch(
+                RemainingTime remaining, OnLost onLost, Duration grace, Duration ttl, BooleanSupplier adopterGone) {
+            return new LossWatch(remaining, onLost, grace, ttl, tree, guardian, adopterGone, refusing -> {});
+        }
+
+        @Override
+        public void close() {
+            guardian.close();
+            ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
+        }
+    }
+
     /** Missing once, then present for longer than the patience, missing once more, and present from then on. */
     private static final class MissingTwice implements BooleanSupplier {
 
@@ -50,22 +86,14 @@ final class LossWatchTest {
     /** The watch waits as long the second time as the first time. */
     @Test
     void whatWasMissingAndCameBackMayBeMissingAgain() throws Exception {
-        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
-        SessionStarter sessions = SessionStarter.find(lookup);
-        RunMark mark = RunMark.create();
-        StartedCommand sleeper = sleeper(lookup, sessions, mark);
-        ProcessTree tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
         MissingTwice adopter = new MissingTwice();
-        try (Guardian guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null)) {
-            LossWatch watch = new LossWatch(
+        try (Scene scene = new Scene()) {
+            LossWatch watch = scene.watch(
                     () -> TimeUnit.HOURS.toNanos(1),
                     OnLost.TERM,
                     Duration.ofSeconds(1),
                     Duration.ofMillis(300),
-                    tree,
-                    guardian,
-                    adopter,
-                    refusing -> {});
+                    adopter);
             watch.start();
             while (!adopter.askedAgain && !watch.unguarded()) {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
@@ -74,23 +102,16 @@ final class LossWatchTest {
 
             assertThat(watch.unguarded()).isFalse();
             assertThat(watch.action()).isEqualTo(LossWatch.Action.NONE);
-        } finally {
-            ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
         }
     }
 
     /** The guardian receives that there is no deadline after that, and would kill at an end that comes later. */
     @Test
     void noDeadlineFollowsTheEndOfTheWatch() throws Exception {
-        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
-        SessionStarter sessions = SessionStarter.find(lookup);
-        RunMark mark = RunMark.create();
-        StartedCommand sleeper = sleeper(lookup, sessions, mark);
-        ProcessTree tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
         CountDownLatch telling = new CountDownLatch(1);
         CountDownLatch mayTell = new CountDownLatch(1);
-        try (Guardian guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null)) {
-            LossWatch watch = new LossWatch(
+        try (Scene scene = new Scene()) {
+            LossWatch watch = scene.watch(
                     () -> {
                         telling.countDown();
                         awaitQuietly(mayTell);
@@ -99,10 +120,7 @@ final class LossWatchTest {
                     OnLost.TERM,
                     Duration.ofSeconds(1),
                     Duration.ofMinutes(1),
-                    tree,
-                    guardian,
-                    () -> false,
-                    refusing -> {});
+                    () -> false);
             Thread teller = new Thread(watch::tellDeadline);
             Thread dismisser = new Thread(watch::dismiss);
             teller.start();
@@ -115,8 +133,6 @@ final class LossWatchTest {
             dismisser.join();
 
             assertThat(waits).as("until the deadline has been sent").isTrue();
-        } finally {
-            ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
         }
     }
 
@@ -152,29 +168,14 @@ final class LossWatchTest {
 
     /** The action of a watch with a grace of 10 s and a kill lead of 0.1 s. */
     private static LossWatch.Action actionOn(InDoubt time, OnLost onLost) throws Exception {
-        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
-        SessionStarter sessions = SessionStarter.find(lookup);
-        RunMark mark = RunMark.create();
-        StartedCommand sleeper = sleeper(lookup, sessions, mark);
-        ProcessTree tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
-        try (Guardian guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null)) {
-            LossWatch watch = new LossWatch(
-                    time,
-                    onLost,
-                    Duration.ofSeconds(10),
-                    Duration.ofSeconds(2),
-                    tree,
-                    guardian,
-                    () -> false,
-                    refusing -> {});
+        try (Scene scene = new Scene()) {
+            LossWatch watch = scene.watch(time, onLost, Duration.ofSeconds(10), Duration.ofSeconds(2), () -> false);
             watch.start();
             while (watch.action() == LossWatch.Action.NONE && time.lookedAfterwards.getCount() > 0) {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
             }
             watch.stop();
             return watch.action();
-        } finally {
-            ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
         }
     }
 
@@ -206,14 +207,9 @@ final class LossWatchTest {
     /** One look answers each change of the validity; the watch then pauses again. */
     @Test
     void aChangeOfTheValidityIsLookedAtOnce() throws Exception {
-        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
-        SessionStarter sessions = SessionStarter.find(lookup);
-        RunMark mark = RunMark.create();
-        StartedCommand sleeper = sleeper(lookup, sessions, mark);
-        ProcessTree tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
         AtomicInteger looks = new AtomicInteger();
-        try (Guardian guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null)) {
-            LossWatch watch = new LossWatch(
+        try (Scene scene = new Scene()) {
+            LossWatch watch = scene.watch(
                     () -> {
                         looks.incrementAndGet();
                         return TimeUnit.HOURS.toNanos(1);
@@ -221,10 +217,7 @@ final class LossWatchTest {
                     OnLost.TERM,
                     Duration.ofSeconds(1),
                     Duration.ofMinutes(1),
-                    tree,
-                    guardian,
-                    () -> false,
-                    refusing -> {});
+                    () -> false);
             watch.start();
             untilMoreThan(0, looks);
             int before = looks.get();
@@ -236,8 +229,6 @@ final class LossWatchTest {
             assertThat(looks)
                     .as("one for the change, and those of whole ticks of 5 s")
                     .hasValueLessThan(before + 10);
-        } finally {
-            ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
         }
     }
 
@@ -253,18 +244,5 @@ final class LossWatchTest {
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
-    }
-
-    private static StartedCommand sleeper(CommandLookup lookup, SessionStarter sessions, RunMark mark)
-            throws IOException {
-        return StartedCommand.start(
-                new Enclosure.Polled(),
-                ExactStart.find(lookup),
-                sessions,
-                false,
-                TypedWords.ofTexts(List.of("sleep", "300")),
-                mark,
-                Map.of(),
-                ProcessTable.ofThisSystem());
     }
 }

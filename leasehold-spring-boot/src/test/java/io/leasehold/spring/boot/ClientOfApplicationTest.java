@@ -7,6 +7,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
+import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.SingleNodeStore;
@@ -14,8 +15,10 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.testkit.virtual.PassingStore;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
@@ -162,6 +165,35 @@ class ClientOfApplicationTest {
             assertThat(health.code()).as("another store has answered").isEqualTo("OUT_OF_SERVICE");
             Several.FULL.set(false);
             assertThat(health.code()).isEqualTo("UP");
+        });
+    }
+
+    /** A client whose user has the rights to locks, and none to permits. */
+    @Configuration(proxyBeanMethods = false)
+    static class WithoutPermits {
+        @Bean
+        LockClient locks() {
+            return Leasehold.builder()
+                    .store(runtime -> new PassingStore(new SingleNodeStore(new InMemoryNode(runtime), runtime)) {
+                        @Override
+                        public Optional<StorePermits> permits() {
+                            throw new StoreAccessException("made by the test", null);
+                        }
+                    })
+                    .connect();
+        }
+    }
+
+    @Test
+    void aLockIsShownAlthoughItsPermitsCannotBeRead() {
+        application.withUserConfiguration(WithoutPermits.class).run(context -> {
+            LockClient locks = context.getBean(LockClient.class);
+            try (Lease lease = locks.named("x").acquire()) {
+                assertThat(lease.isValid()).isTrue();
+                assertThat(endpoint(context).lock("x"))
+                        .containsEntry("holder", locks.holderId())
+                        .doesNotContainKey("permits");
+            }
         });
     }
 

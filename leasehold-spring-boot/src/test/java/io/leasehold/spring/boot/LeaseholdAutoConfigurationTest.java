@@ -110,14 +110,14 @@ class LeaseholdAutoConfigurationTest {
     @Test
     void oneDefaultThatIsSetLeavesTheOthersToTheStore() {
         application
-                .withPropertyValues("leasehold.uri=brief:", "leasehold.defaults.max-hold=1h")
+                .withPropertyValues("leasehold.uri=brief:", "leasehold.defaults.max-hold=20s")
                 .withBean(Jobs.class)
                 .withPropertyValues("leasehold.defaults.max-wait=3s")
                 .run(context -> {
                     LockOptions options =
                             context.getBean(LockClient.class).named("x").options();
                     assertThat(options.ttl()).isEqualTo(Duration.ofSeconds(10));
-                    assertThat(options.maxHold()).isEqualTo(Duration.ofHours(1));
+                    assertThat(options.maxHold()).isEqualTo(Duration.ofSeconds(20));
                     assertThat(context.getBean(Jobs.class).run()).isEqualTo("job");
                 });
     }
