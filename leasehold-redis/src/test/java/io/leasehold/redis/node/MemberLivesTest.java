@@ -169,7 +169,11 @@ final class MemberLivesTest extends NodeExchanges {
     }
 
     private void untilItListens(RedisNode member) throws Exception {
-        AcquireRequest first = request(NAME).waiting(TimeUnit.SECONDS.toNanos(10));
+        untilItListens(member, NAME);
+    }
+
+    private void untilItListens(RedisNode member, LockName name) throws Exception {
+        AcquireRequest first = request(name).waiting(TimeUnit.SECONDS.toNanos(10));
         until("it is watched", () -> {
             try {
                 return answer(member.acquire(new Ballot(first, 5_000, 1), SET)) instanceof NodeReply.Held held
@@ -233,8 +237,10 @@ final class MemberLivesTest extends NodeExchanges {
             public void reconnected() {}
         });
         untilItListens(member);
-        // A new connection does not know that the lock was contended.
+        // A new connection does not know that the lock was contended. It learns nothing of it by another lock, which shows
+        // that the subscription, without which no attempt is woken, is there again too.
         restart("next");
+        untilItListens(member, OTHER);
         woken.clear();
         CountDownLatch asked = new CountDownLatch(1);
         CountDownLatch declines = new CountDownLatch(1);
