@@ -78,6 +78,18 @@ class SignalWitnessTest {
         assertThat(witness.wentToGroup(ForwardedSignal.TERM, System.nanoTime())).isTrue();
     }
 
+    /** The signal that an earlier question found was not meant for the command either. */
+    @Test
+    void forgetsWhatAnEarlierQuestionFound() throws IOException {
+        long before = System.nanoTime();
+        send("TERM");
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM, before)).isTrue();
+
+        witness.forget();
+
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM, before)).isFalse();
+    }
+
     /** On a busy machine it may take seconds until the witness runs. */
     @Test
     void isWaitedForWhereItIsSlow() throws Exception {

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,6 +64,7 @@ class ClientOfApplicationTest {
     static class Several {
 
         static final AtomicBoolean FULL = new AtomicBoolean();
+        static final AtomicInteger ACQUIRES = new AtomicInteger();
 
         @Bean
         LockClient first(ObjectProvider<LockListener> listeners) {
@@ -73,13 +75,28 @@ class ClientOfApplicationTest {
         LockClient second(ObjectProvider<LockListener> listeners) {
             return reporting(
                     Leasehold.builder()
-                            .store(runtime -> full(FULL, new SingleNodeStore(new InMemoryNode(runtime), runtime))),
+                            .store(runtime -> full(new SingleNodeStore(new InMemoryNode(runtime), runtime))),
                     listeners);
         }
 
         private static LockClient reporting(Leasehold.Builder builder, ObjectProvider<LockListener> listeners) {
             listeners.orderedStream().forEach(builder::listener);
             return builder.connect();
+        }
+
+        private static LockStore full(LockStore store) {
+            return new PassingStore(store) {
+                @Override
+                public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+                    ACQUIRES.incrementAndGet();
+                    return FULL.get()
+                            ? CompletableFuture.completedFuture(new AcquireReply.Failed(
+                                    FailureKind.NO_EFFECT,
+                                    new StoreUnavailableException("made by the test", null),
+                                    request.ballotSoFar()))
+                            : super.acquire(request);
+                }
+            };
         }
     }
 
@@ -92,20 +109,6 @@ class ClientOfApplicationTest {
         LockClient first(ObjectProvider<LockListener> listeners) {
             return super.first(listeners);
         }
-    }
-
-    private static LockStore full(AtomicBoolean full, LockStore store) {
-        return new PassingStore(store) {
-            @Override
-            public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-                return full.get()
-                        ? CompletableFuture.completedFuture(new AcquireReply.Failed(
-                                FailureKind.NO_EFFECT,
-                                new StoreUnavailableException("made by the test", null),
-                                request.ballotSoFar()))
-                        : super.acquire(request);
-            }
-        };
     }
 
     private static LeaseholdEndpoint endpoint(ApplicationContext context) {
@@ -165,6 +168,9 @@ class ClientOfApplicationTest {
             assertThat(health.code()).as("another store has answered").isEqualTo("OUT_OF_SERVICE");
             Several.FULL.set(false);
             assertThat(health.code()).isEqualTo("UP");
+            int acquires = Several.ACQUIRES.get();
+            assertThat(health.code()).isEqualTo("UP");
+            assertThat(Several.ACQUIRES).as("nothing has failed since").hasValue(acquires);
         });
     }
 
