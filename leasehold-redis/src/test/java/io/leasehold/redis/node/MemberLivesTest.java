@@ -237,9 +237,10 @@ final class MemberLivesTest extends NodeExchanges {
             public void reconnected() {}
         });
         untilItListens(member);
-        // A new connection does not know that the lock was contended. It learns nothing of it by another lock, which shows
-        // that the subscription, without which no attempt is woken, is there again too.
+        // A new connection does not know that the lock was contended.
         restart("next");
+        // Without a subscription no attempt is woken. Another lock shows that there is one, and says nothing of this
+        // one.
         untilItListens(member, OTHER);
         woken.clear();
         CountDownLatch asked = new CountDownLatch(1);

@@ -74,8 +74,7 @@ class ClientOfApplicationTest {
         @Bean
         LockClient second(ObjectProvider<LockListener> listeners) {
             return reporting(
-                    Leasehold.builder()
-                            .store(runtime -> full(new SingleNodeStore(new InMemoryNode(runtime), runtime))),
+                    Leasehold.builder().store(runtime -> full(new SingleNodeStore(new InMemoryNode(runtime), runtime))),
                     listeners);
         }
 
