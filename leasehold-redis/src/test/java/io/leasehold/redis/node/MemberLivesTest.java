@@ -239,8 +239,7 @@ final class MemberLivesTest extends NodeExchanges {
         untilItListens(member);
         // A new connection does not know that the lock was contended.
         restart("next");
-        // Without a subscription no attempt is woken. Another lock shows that there is one, and says nothing of this
-        // one.
+        // Without a subscription no attempt is woken. Another lock shows it, and says nothing of this one.
         untilItListens(member, OTHER);
         woken.clear();
         CountDownLatch asked = new CountDownLatch(1);
