@@ -355,10 +355,10 @@ public interface PermitsTck extends SharesStore {
                 new RenewBatch.Item(lock, three.owner(), LONG_TTL.toNanos()),
                 new RenewBatch.Item(permits, stranger, LONG_TTL.toNanos()),
                 new RenewBatch.Item(permits, one.owner(), LONG_TTL.toNanos())));
-        assertInstanceOf(RenewReply.Renewed.class, answers.get(0));
-        assertInstanceOf(RenewReply.Renewed.class, answers.get(1));
-        assertInstanceOf(RenewReply.NotOurs.class, answers.get(2));
-        assertInstanceOf(RenewReply.Renewed.class, answers.get(3));
+        assertInstanceOf(RenewReply.Renewed.class, answers.get(0), answers::toString);
+        assertInstanceOf(RenewReply.Renewed.class, answers.get(1), answers::toString);
+        assertInstanceOf(RenewReply.NotOurs.class, answers.get(2), answers::toString);
+        assertInstanceOf(RenewReply.Renewed.class, answers.get(3), answers::toString);
     }
 
     /** At the store: an attempt that was undone holds nothing, and a queued one that is undone is not served. */
