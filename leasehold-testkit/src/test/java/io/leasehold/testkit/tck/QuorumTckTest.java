@@ -37,7 +37,7 @@ final class QuorumTckTest implements BackendTck {
                 members.add(QuorumMember.of(fresh.get(i), "node-" + i));
             }
             QuorumSettings settings =
-                    QuorumSettings.standard().maxTtl(Duration.ofHours(1)).nodeTimeout(Duration.ofSeconds(2));
+                    QuorumSettings.standard().maxTtl(Duration.ofHours(1)).nodeTimeout(Duration.ofMillis(300));
             return new QuorumStore(members, settings, runtime);
         }
 
