@@ -129,4 +129,26 @@ class InterleavedReadersTest {
         reader(client, LeaseClient.TTL);
         assertReaders(1, Duration.ZERO, LeaseClient.TTL);
     }
+
+    /** Housekeeping locks only the rows that it deletes, and not the row of the lock. */
+    @Test
+    void aReaderCountsWhoseSlotLosesItsEndedRowMeanwhile() {
+        reader(other, Duration.ofMillis(1));
+        OwnerToken writer = other.owner();
+        while (!(other.acquire(LeaseClient.request(WRITE.text(), writer)) instanceof AcquireReply.Granted)) {
+            Thread.onSpinWait();
+        }
+        other.release(WRITE.text(), writer);
+        hook.before("UPDATE leasehold_lock SET origin", this::deleteReaders);
+        reader(client, LONG);
+        assertReaders(1, LeaseClient.TTL.plusSeconds(1), LONG);
+    }
+
+    private void deleteReaders() throws SQLException {
+        try (Connection connection = SqlHook.driver(url).getConnection();
+                Statement statement = connection.createStatement()) {
+            assertThat(statement.executeUpdate("DELETE FROM leasehold_lock WHERE name LIKE 'readers%'"))
+                    .isEqualTo(1);
+        }
+    }
 }

@@ -413,6 +413,21 @@ final class ReaderStepsTest {
         assertThat(release(READ, reader)).isInstanceOf(ReleaseReply.Released.class);
     }
 
+    /** The confirmation proves the session when it is sent; its answer may come much later. */
+    @Test
+    void aRepeatedDowngradeCountsFromItsSending() {
+        OwnerToken writer = granted(LOCK);
+        OwnerToken reader = owner();
+        ensemble.loseNext("write");
+        now(downgrade(reader, writer));
+        ensemble.withhold("read");
+        long sent = runtime.nanoTime();
+        CompletableFuture<AcquireReply> repeated = downgrade(reader, writer);
+        runtime.runFor(Duration.ofMillis(500));
+        ensemble.answer("read");
+        assertThat(grant(now(repeated)).sentAtNanos()).isEqualTo(sent);
+    }
+
     @Test
     void aDowngradeThatFailedIsMadeByTheNextRequest() {
         OwnerToken writer = granted(LOCK);

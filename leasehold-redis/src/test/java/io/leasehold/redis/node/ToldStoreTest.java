@@ -168,6 +168,17 @@ final class ToldStoreTest {
         assertThat(doubted).isEmpty();
     }
 
+    /** Its key changes then, and the key of readers says nothing of one of them. */
+    @Test
+    void aHoldIsObservedUntilItBecomesThatOfAReader() {
+        acquires();
+        OwnerToken reader = OwnerToken.fromHex("b".repeat(40));
+        store.downgrade(
+                AcquireRequest.exclusive(List.of(NAME.asRead()), reader, "host/1/x", 30 * SECOND.toNanos(), 1), OWNER);
+        isGone(1);
+        assertThat(doubted).isEmpty();
+    }
+
     private void listens() {
         store.listen(new StoreSignals() {
             @Override

@@ -225,6 +225,22 @@ class NameSuccessorScriptTest {
         assertThat(nextAfter(named, bench.storedFence())).isEqualTo(waiters.get(0));
     }
 
+    /** The head of the queue says when the first waiter counts as dead. */
+    @Test
+    void oneFromBehindTheFrontMayBeTheFirstThatCountsAsDead() {
+        bench.small();
+        for (int i = 0; i < 8; i++) {
+            queue(String.valueOf((char) ('0' + i)).repeat(40));
+        }
+        bench.acquire(
+                BOB,
+                bench.now() + SECOND,
+                plain().waiting(30_000, HEARD).claiming(4_000).holder(idOf(BOB)));
+        long alive = Long.parseLong(redis().hget(bench.wanted, BOB).split(" ", 2)[0]);
+        assertThat(bench.nameSuccessor(ALICE, idOf(BOB))).containsExactly("first");
+        assertThat(bench.queue().soonest()).isEqualTo(alive);
+    }
+
     @Test
     void foreignQueuesAreReportedAndNotTouched() {
         redis().set(bench.queued, "3 1 2 0");

@@ -78,6 +78,14 @@ class PermitScriptsTest {
         assertThat(SERVER.redis().pttl(permits.record)).isBetween(50_000L, 68_000L);
     }
 
+    /** The fence outlives each hold. */
+    @Test
+    void aRenewalKeepsTheRecordLongerThanTheHold() {
+        acquire(2, "a");
+        assertThat(permits.renew("a", "60000")).containsExactly(1L);
+        assertThat(SERVER.redis().pttl(permits.record)).isBetween(110_000L, 120_100L);
+    }
+
     private List<Object> acquireAt(int count, String letter, long candidate) {
         return permits.acquire(words(count, letter, candidate), "");
     }
