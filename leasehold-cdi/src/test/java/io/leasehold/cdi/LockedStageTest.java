@@ -10,6 +10,7 @@ import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
 import io.leasehold.cdi.Container.Application;
 import jakarta.enterprise.context.ApplicationScoped;
+import java.time.Duration;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -148,6 +149,11 @@ class LockedStageTest {
             CompletableFuture<String> late = orders.patient("1").orTimeout(1, TimeUnit.MILLISECONDS);
             assertThat(cancelled.cancel(true)).isTrue();
             assertThatThrownBy(late::get).cause().isInstanceOf(TimeoutException.class);
+            long until = System.nanoTime() + Duration.ofSeconds(10).toNanos();
+            while (!locks.admin().waiters("order:1", 10).isEmpty()) {
+                assertThat(System.nanoTime() - until).isNegative();
+                Thread.sleep(1);
+            }
         }
         assertThat(orders.patient("1").get()).isEqualTo("ran"); // after those that had asked before it
         assertThat(orders.patientRuns()).isEqualTo(before + 1);

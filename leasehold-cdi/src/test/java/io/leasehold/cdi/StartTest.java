@@ -3,6 +3,7 @@ package io.leasehold.cdi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Fairness;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
@@ -267,6 +268,22 @@ class StartTest {
             LockOptions options = application.get(Injected.class).options();
             assertThat(options.ttl()).isEqualTo(Duration.ofSeconds(10));
             assertThat(options.maxHold()).isEqualTo(Duration.ofHours(1));
+        }
+    }
+
+    @Test
+    void defaultsThatAreSetTogetherAllCount() throws Exception {
+        System.setProperty("leasehold.uri", "memory:");
+        System.setProperty("leasehold.defaults.ttl", "20s");
+        System.setProperty("leasehold.defaults.max-hold", "1h");
+        System.setProperty("leasehold.defaults.node-timeout", "700ms");
+        System.setProperty("leasehold.defaults.fairness", "STRICT_FIFO");
+        try (Application application = container.start(Orders.class, Injected.class)) {
+            LockOptions options = application.get(Injected.class).options();
+            assertThat(options.ttl()).isEqualTo(Duration.ofSeconds(20));
+            assertThat(options.maxHold()).isEqualTo(Duration.ofHours(1));
+            assertThat(options.nodeTimeout()).isEqualTo(Duration.ofMillis(700));
+            assertThat(options.fairness()).isEqualTo(Fairness.STRICT_FIFO);
         }
     }
 

@@ -23,6 +23,7 @@ import java.util.Queue;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -81,6 +82,26 @@ final class HeldWorkTest {
         assertThat(ran).isEmpty();
         assertThat(store.releases()).hasSize(1);
         assertThatThrownBy(done::join).isInstanceOf(CancellationException.class);
+    }
+
+    /** Without the work, nothing needs to keep them for a while. */
+    @Test
+    void severalLocksWhoseWorkIsRefusedAreReleasedAtOnce() {
+        store.isNotAtomic();
+        submitted().cancel(false);
+        int before = store.releases().size();
+        LockClient full = Leasehold.builder()
+                .store(store)
+                .runtime(runtime)
+                .workExecutor(task -> {
+                    throw new RejectedExecutionException("made by the test");
+                })
+                .connect();
+        CompletableFuture<String> done = full.all(OTHER, NAME)
+                .with(options -> options.atLeast(Duration.ofSeconds(20)))
+                .holdWhile(Duration.ZERO, lease -> CompletableFuture.completedFuture("done"));
+        assertThat(done).isCompletedExceptionally();
+        assertThat(store.releases()).hasSize(before + 2);
     }
 
     @Test

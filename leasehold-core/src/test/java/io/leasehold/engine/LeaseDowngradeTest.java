@@ -321,6 +321,21 @@ final class LeaseDowngradeTest {
     }
 
     @Test
+    void aCloseDoesNotWaitForTheTimeOfALockThatAFailedDowngradeKeeps() {
+        CompletableFuture<WriteLease> wanted = lock.with(options -> options.atLeast(Duration.ofSeconds(5)))
+                .write()
+                .acquireAsync();
+        grantWriter(0);
+        wanted.join().downgradeAsync();
+        asked(0).answer().complete(failed(FailureKind.PERMANENT, 0));
+        long beforeNanos = runtime.nanoTime();
+        runtime.passesInWaits();
+        client.close(Duration.ofSeconds(10));
+        assertThat(runtime.nanoTime()).isEqualTo(beforeNanos);
+        assertThat(store.releases()).isEmpty();
+    }
+
+    @Test
     void aReadLeaseThatNoCallerWantsIsReleased() {
         CompletableFuture<Lease> wanted = held().downgradeAsync();
         wanted.cancel(false);

@@ -263,6 +263,20 @@ final class LeaseExportTest {
         assertThat(news).containsExactly("UNCONFIRMED");
     }
 
+    /** The second copy was not sent, which says nothing of the first one. */
+    @Test
+    void aCopyWithoutEffectDoesNotHideAnEarlierOneWithAnUnknownOutcome() {
+        Lease lease = held();
+        CompletableFuture<LeaseTicket> exported = lease.exportAsync(Duration.ofMillis(5));
+        asked(0).answer().complete(failed(FailureKind.UNKNOWN));
+        runtime.pass(Duration.ofMillis(10));
+        asked(1).answer().complete(failed(FailureKind.NO_EFFECT));
+        runtime.pass(Duration.ofMillis(20));
+        asked(2).answer().complete(new ExportReply.NotOurs());
+        assertThat(failure(exported)).isInstanceOf(AmbiguousExportException.class);
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.UNCONFIRMED);
+    }
+
     @Test
     void anAnswerAfterTheValidityIsNoLoss() {
         Lease lease = held();
@@ -326,6 +340,19 @@ final class LeaseExportTest {
         assertThat(store.releases())
                 .extracting(ReleaseRequest::owner)
                 .containsExactly(asked(0).request().owner(), asked(0).request().ticket());
+    }
+
+    @Test
+    void aCloseDoesNotWaitForTheTimeOfALockThatAFailedExportKeeps() {
+        LockClient other =
+                client(LockOptions.defaults().ttl(Duration.ofSeconds(30)).atLeast(Duration.ofSeconds(20)));
+        held(other).exportAsync(CLAIM);
+        asked(0).answer().complete(failed(FailureKind.PERMANENT));
+        long beforeNanos = runtime.nanoTime();
+        runtime.passesInWaits();
+        other.close(Duration.ofSeconds(30));
+        assertThat(runtime.nanoTime()).isEqualTo(beforeNanos);
+        assertThat(store.releases()).isEmpty();
     }
 
     @Test

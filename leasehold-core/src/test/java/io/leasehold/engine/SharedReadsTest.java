@@ -463,16 +463,19 @@ final class SharedReadsTest {
     @Test
     void theLongestTimeForWhichAReaderKeepsTheLockCounts() {
         SharedLock kept = lock.with(options -> options.atLeast(Duration.ofSeconds(5)));
-        CompletableFuture<Lease> one = kept.read().acquireAsync();
-        grant(0);
-        runtime.pass(Duration.ofMillis(10));
-        Lease other = kept.read().acquireAsync().join();
-        assertThat(one.join().release()).isEqualTo(ReleaseOutcome.RELEASED);
-        assertThat(other.release()).isEqualTo(ReleaseOutcome.KEPT);
-        runtime.pass(Duration.ofMillis(4_995));
-        assertThat(store.releases()).isEmpty();
-        runtime.pass(Duration.ofMillis(10));
-        assertThat(store.releases()).hasSize(1);
+        for (boolean inOrder : new boolean[] {true, false}) {
+            int before = store.releases().size();
+            CompletableFuture<Lease> one = kept.read().acquireAsync();
+            grant(before);
+            runtime.pass(Duration.ofMillis(10));
+            Lease other = kept.read().acquireAsync().join();
+            assertThat((inOrder ? one.join() : other).release()).isEqualTo(ReleaseOutcome.RELEASED);
+            assertThat((inOrder ? other : one.join()).release()).isEqualTo(ReleaseOutcome.KEPT);
+            runtime.pass(Duration.ofMillis(4_995));
+            assertThat(store.releases()).as("in order: %s", inOrder).hasSize(before);
+            runtime.pass(Duration.ofMillis(10));
+            assertThat(store.releases()).hasSize(before + 1);
+        }
     }
 
     @Test

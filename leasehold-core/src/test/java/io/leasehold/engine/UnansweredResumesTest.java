@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.engine.UnansweredResumes.Unanswered;
 import io.leasehold.spi.OwnerToken;
+import java.lang.ref.WeakReference;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -57,6 +58,23 @@ final class UnansweredResumesTest {
             other.join();
         }
         assertThat(begun).hasValue(ATTEMPTS);
+    }
+
+    /** A process may resume a ticket for each of its jobs. */
+    @Test
+    void aTicketWhoseLastAttemptHasLeftIsForgotten() throws InterruptedException {
+        WeakReference<String> secret = resumed();
+        while (secret.get() != null) {
+            System.gc();
+            Thread.sleep(10);
+        }
+    }
+
+    private WeakReference<String> resumed() {
+        String secret = "a".repeat(40);
+        resumes.enter(secret, before -> true, 0);
+        resumes.leave(secret, null);
+        return new WeakReference<>(secret);
     }
 
     @Test

@@ -10,6 +10,7 @@ import io.leasehold.Leasehold
 import io.leasehold.LockBusyException
 import io.leasehold.LockClient
 import io.leasehold.LockName
+import io.leasehold.LossCause
 import io.leasehold.ReleaseOutcome
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CompletionStage
@@ -273,6 +274,23 @@ class WithLeaseTest {
             }
         }
         assertThat(thrown.suppressed.map { it.message }).containsExactly("of the block")
+    }
+
+    /** The caller must learn of its own lock: the code around may expect the loss of the other one. */
+    @Test
+    fun `a block that throws the loss of another lock does not hide its own`() = runBlocking<Unit> {
+        val other = LeaseLostException(LockName.exactly("order:2"), LossCause.EXPIRED, "made by the test")
+        val thrown = thrownBy<LeaseLostException> {
+            lock.withLease(patience) { lease ->
+                takeAway()
+                while (lease.isValid) {
+                    Thread.onSpinWait()
+                }
+                throw other
+            }
+        }
+        assertThat(thrown.lockName()).isEqualTo(LockName.exactly("order:1"))
+        assertThat(thrown.suppressed.map { (it as LeaseLostException).lockName() }).containsExactly(other.lockName())
     }
 
     @Test

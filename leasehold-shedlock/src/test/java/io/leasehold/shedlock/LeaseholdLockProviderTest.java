@@ -11,11 +11,15 @@ import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockOptions;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import net.javacrumbs.shedlock.core.LockConfiguration;
@@ -167,6 +171,75 @@ class LeaseholdLockProviderTest {
             lock.unlock();
         }
         return lease;
+    }
+
+    /** The timer of the next renewal would keep the client, too, for a third of the validity. */
+    @Test
+    void aLockThatIsUnlockedAfterItsRenewalIsForgotten() throws InterruptedException {
+        CountDownLatch renewed = new CountDownLatch(1);
+        LockListener listener = new LockListener() {
+            @Override
+            public void renewed(Renewed event) {
+                renewed.countDown();
+            }
+        };
+        try (LockClient own =
+                Leasehold.builder().store("memory:").listener(listener).connect()) {
+            WeakReference<Lease> lease = unlockedAfterARenewal(own, renewed);
+            long until = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+            while (lease.get() != null && System.nanoTime() - until < 0) {
+                System.gc();
+                Thread.sleep(10);
+            }
+            assertThat(lease.get()).isNull();
+        }
+    }
+
+    private static WeakReference<Lease> unlockedAfterARenewal(LockClient own, CountDownLatch renewed)
+            throws InterruptedException {
+        SimpleLock lock = LeaseholdLockProvider.over(own)
+                .unrenewed()
+                .lock(job(Duration.ofHours(1)))
+                .orElseThrow();
+        WeakReference<Lease> lease = new WeakReference<>(((LeaseholdSimpleLock) lock).lease());
+        SimpleLock extended = lock.extend(Duration.ofHours(2), Duration.ZERO).orElseThrow();
+        renewed.await();
+        Thread.sleep(50); // so that the timer of the next renewal is armed
+        extended.unlock();
+        return lease;
+    }
+
+    /** A lease that stays valid, and whose renewals fail. */
+    private static Lease unanswered(AtomicInteger renewals) {
+        return (Lease) Proxy.newProxyInstance(
+                Lease.class.getClassLoader(),
+                new Class<?>[] {Lease.class},
+                (lease, method, arguments) -> switch (method.getName()) {
+                    case "isValid" -> true;
+                    case "remainingValidity" -> Duration.ofMillis(30);
+                    case "renewAsync" -> {
+                        renewals.incrementAndGet();
+                        yield CompletableFuture.failedFuture(new StoreUnavailableException("made by the test", null));
+                    }
+                    default -> null;
+                });
+    }
+
+    @Test
+    void aRenewalThatFailsIsNotTheLast() throws InterruptedException {
+        AtomicInteger renewals = new AtomicInteger();
+        SimpleLock lock = LeaseholdSimpleLock.held(
+                job(Duration.ofMinutes(1)),
+                unanswered(renewals),
+                System.nanoTime() + Duration.ofMinutes(1).toNanos(),
+                false);
+        SimpleLock extended = lock.extend(Duration.ofHours(1), Duration.ZERO).orElseThrow();
+        long until = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        while (renewals.get() < 3) {
+            assertThat(System.nanoTime() - until).isNegative();
+            Thread.sleep(1);
+        }
+        extended.unlock();
     }
 
     /** An open lease would delay the end of the client, which would then report it as lost. */

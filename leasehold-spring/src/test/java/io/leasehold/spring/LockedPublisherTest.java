@@ -157,6 +157,25 @@ class LockedPublisherTest {
     }
 
     @Test
+    void aSubscriberThatCancelsWhileItWaitsLeavesTheQueue() throws InterruptedException {
+        try (Lease held = locks.named("order:1").acquire()) {
+            Disposable waiting = orders.slow("1").subscribe();
+            untilWaiters(1);
+            waiting.dispose();
+            untilWaiters(0);
+            assertThat(held.isValid()).isTrue();
+        }
+    }
+
+    private void untilWaiters(int count) throws InterruptedException {
+        long until = System.nanoTime() + Duration.ofSeconds(10).toNanos();
+        while (locks.admin().waiters("order:1", 10).size() != count) {
+            assertThat(System.nanoTime() - until).isNegative();
+            Thread.sleep(1);
+        }
+    }
+
+    @Test
     void aLossCancelsTheBodyAndIsTold() throws InterruptedException {
         CountDownLatch cancelled = new CountDownLatch(1);
         Mono<String> body = Mono.<String>never()

@@ -94,9 +94,11 @@ class LockedRefusalTest {
     /** As the futures of several results. */
     interface VertxFuture extends io.vertx.core.Future<String> {}
 
+    interface FutureOfADriver extends VertxFuture {}
+
     static class AFutureOfVertx {
         @Locked(maxWait = "0")
-        public VertxFuture run() {
+        public FutureOfADriver run() {
             throw new AssertionError();
         }
     }
@@ -231,8 +233,8 @@ class LockedRefusalTest {
                         + " CompletionStage, a Mono or a Flux, or block inside the method.");
         refused(
                 AFutureOfVertx.class,
-                "@Locked method AFutureOfVertx.run() returns VertxFuture, whose work would continue after the lock has been released. Return a"
-                        + " CompletionStage, a Mono or a Flux, or block inside the method.");
+                "@Locked method AFutureOfVertx.run() returns FutureOfADriver, whose work would continue after the lock has been released. Return"
+                        + " a CompletionStage, a Mono or a Flux, or block inside the method.");
         refused(
                 AStageOfItsOwn.class,
                 "@Locked method AStageOfItsOwn.run() returns OwnStage, whose work would continue after the lock has been released. Return"

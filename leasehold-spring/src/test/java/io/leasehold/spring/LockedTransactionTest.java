@@ -301,6 +301,11 @@ class LockedTransactionTest {
         outer.executeWithoutResult(status -> {
             TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
                 @Override
+                public int getOrder() {
+                    return 0; // before those without an order
+                }
+
+                @Override
                 public void afterCompletion(int status) {
                     accounts.payApart(() -> heard.add("paid"));
                     heard.add(locks.admin().inspect("account").isEmpty() ? "released" : "kept");

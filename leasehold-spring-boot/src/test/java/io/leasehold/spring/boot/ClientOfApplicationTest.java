@@ -7,6 +7,8 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
+import io.leasehold.Permit;
+import io.leasehold.Permits;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.memory.InMemoryNode;
@@ -18,10 +20,13 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.testkit.virtual.PassingStore;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -173,6 +178,23 @@ class ClientOfApplicationTest {
         });
     }
 
+    /** As during the end of an application, when its health is still asked for. */
+    @Test
+    void aClosedClientWhoseStoreHasFailedIsOutOfService() {
+        application.withUserConfiguration(Several.class).run(context -> {
+            LockClient second = context.getBean("second", LockClient.class);
+            Several.FULL.set(true);
+            try {
+                assertThatThrownBy(() -> second.named("x").tryAcquire(Duration.ZERO))
+                        .isInstanceOf(StoreUnavailableException.class);
+            } finally {
+                Several.FULL.set(false);
+            }
+            second.close();
+            assertThat(health(context).code()).isEqualTo("OUT_OF_SERVICE");
+        });
+    }
+
     /** A client whose user has the rights to locks, and none to permits. */
     @Configuration(proxyBeanMethods = false)
     static class WithoutPermits {
@@ -199,6 +221,25 @@ class ClientOfApplicationTest {
                         .containsEntry("holder", locks.holderId())
                         .doesNotContainKey("permits");
             }
+        });
+    }
+
+    @Test
+    void thePermitsOfALockShowTheirOwnWaiters() {
+        application.withUserConfiguration(Silent.class).run(context -> {
+            LockClient locks = context.getBean(LockClient.class);
+            Permits pool = locks.permits("x", 1);
+            Permit held = pool.acquire();
+            CompletableFuture<Permit> waiting = pool.acquireAsync();
+            Map<String, Object> shown = endpoint(context).lock("x");
+            assertThat(shown).containsEntry("waiters", List.of());
+            assertThat(shown.get("permits"))
+                    .asInstanceOf(InstanceOfAssertFactories.map(String.class, Object.class))
+                    .containsEntry("held", Map.of(held.slot(), locks.holderId()))
+                    .extractingByKey("waiters", InstanceOfAssertFactories.LIST)
+                    .hasSize(1);
+            held.close();
+            waiting.join().close();
         });
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -190,11 +191,16 @@ class LeaseholdLeaderInitiatorTest {
     /** It stops the endpoints of the role: they would run beside those of the next leader. */
     @Test
     void theRevocationIsPublishedAlthoughTheCandidateFailsInIt() throws Exception {
+        assertPublishedDespite(new IOException("made by the test"));
+        assertPublishedDespite(new InternalError("made by the test"));
+    }
+
+    private void assertPublishedDespite(Throwable failure) throws Exception {
         LeaseholdLeaderInitiator initiator = initiator(new Noting("a", OPEN) {
             @Override
             public void onRevoked(Context context) {
                 super.onRevoked(context);
-                LeaseholdLeaderInitiatorTest.<RuntimeException>sneaky(new java.io.IOException("made by the test"));
+                LeaseholdLeaderInitiatorTest.<RuntimeException>sneaky(failure);
             }
         });
         initiator.setLeaderEventPublisher(publishing(() -> {}));
@@ -210,6 +216,7 @@ class LeaseholdLeaderInitiatorTest {
                 .as("the candidate stands again")
                 .containsExactly("a granted true scheduler", "published granted");
         initiator.stop();
+        assertThat(List.of(next(), next())).containsExactly("a revoked false", "published revoked");
     }
 
     /** An application that starts endpoints at the grant and stops them at the revocation relies on the order. */
@@ -274,7 +281,7 @@ class LeaseholdLeaderInitiatorTest {
             @Override
             public void onGranted(Context context) throws InterruptedException {
                 super.onGranted(context);
-                throw sneaky(new java.io.IOException("made by the test"));
+                throw sneaky(new IOException("made by the test"));
             }
         });
         sneaky.start();
