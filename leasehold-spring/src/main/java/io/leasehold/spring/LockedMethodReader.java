@@ -145,7 +145,11 @@ final class LockedMethodReader {
             throw endsElsewhere(method, STAGE_CURE);
         }
         if (adapter != null) {
-            return Style.PUBLISHER;
+            String known = adapter.getReactiveType().getSimpleName();
+            throw LintFinding.refusal(
+                    method,
+                    "returns " + type.getSimpleName() + ", and under the lock its caller would get a " + known,
+                    "Return " + known);
         }
         String cure = cureFor(type);
         if (cure != null) {

@@ -31,6 +31,7 @@ import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ReactiveTypeDescriptor;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import reactor.core.publisher.ConnectableFlux;
 import reactor.core.publisher.Mono;
 
 /** Tests of refusals and findings at the start, with their messages. */
@@ -127,6 +128,14 @@ class LockedRefusalTest {
         @Locked(maxWait = "0")
         public AdaptedStage run() {
             return AdaptedStage.of(Mono.just("ran"));
+        }
+    }
+
+    /** The method would return another object than the declared one: the publisher that acquires when it is subscribed to. */
+    static class AHotPublisher {
+        @Locked(maxWait = "0")
+        public ConnectableFlux<String> run() {
+            throw new AssertionError();
         }
     }
 
@@ -239,6 +248,9 @@ class LockedRefusalTest {
                 AStageOfItsOwn.class,
                 "@Locked method AStageOfItsOwn.run() returns OwnStage, whose work would continue after the lock has been released. Return"
                         + " a CompletionStage, a Mono or a Flux, or block inside the method.");
+        refused(
+                AHotPublisher.class,
+                "@Locked method AHotPublisher.run() returns ConnectableFlux, and under the lock its caller would get a Flux. Return Flux.");
         refused(
                 ACallable.class,
                 "@Locked method ACallable.run() returns Callable, whose work would continue after the lock has been released. Return a"
