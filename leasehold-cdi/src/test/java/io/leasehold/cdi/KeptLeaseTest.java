@@ -4,9 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Hold;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.spi.method.AskedLocks;
 import io.leasehold.spi.method.LeaseScope;
+import jakarta.interceptor.InvocationContext;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
@@ -76,6 +80,60 @@ class KeptLeaseTest {
         assertThat(kept.raises(Duration.ofSeconds(5))).isFalse();
         assertThat(kept.raises(Duration.ofSeconds(3))).isFalse();
         assertThat(kept.raises(Duration.ofSeconds(6))).isTrue();
+    }
+
+    /** The transaction whose registry fails at each further guard, while it keeps this lease. */
+    private static Transactions failingAtAGuard(KeptLease kept) {
+        return new Transactions() {
+            @Override
+            public boolean isActive() {
+                return true;
+            }
+
+            @Override
+            public KeptLease kept(AskedLocks asked) {
+                return kept;
+            }
+
+            @Override
+            public boolean keep(KeptLease lease) {
+                throw new AssertionError("another lease");
+            }
+
+            @Override
+            public void guard(LeaseScope scope) {
+                throw new IllegalStateException("made by the test");
+            }
+        };
+    }
+
+    @Locked(name = "a", maxWait = "0", commitGuard = "5s")
+    @SuppressWarnings("UnusedMethod")
+    void guarded() {}
+
+    /** The body does not run: its part of the lease would keep the lock after the transaction. */
+    @Test
+    void aCallWhoseGuardCannotBeRegisteredDoesNotKeepIt() throws Exception {
+        KeptLease kept = kept(Duration.ZERO);
+        kept.leave();
+        Method method = KeptLeaseTest.class.getDeclaredMethod("guarded");
+        InvocationContext neverUsed = (InvocationContext) Proxy.newProxyInstance(
+                InvocationContext.class.getClassLoader(),
+                new Class<?>[] {InvocationContext.class},
+                (proxy, called, arguments) -> {
+                    throw new AssertionError(called);
+                });
+        try (LockClient client = Leasehold.connect("memory:")) {
+            MethodLocks locks = new MethodLocks(
+                    LockedMethodReader.read(method, method.getAnnotation(Locked.class)), client, failingAtAGuard(kept));
+            LockCall call = new LockCall(locks, locks("a"), client.named("a"), neverUsed);
+            assertThatThrownBy(() -> BlockingCalls.run(call))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage("made by the test");
+        }
+        assertThat(closes).as("the transaction still keeps it").isZero();
+        kept.leave();
+        assertThat(closes).isOne();
     }
 
     @Test

@@ -130,6 +130,27 @@ class RunTerminalTest {
         }
     }
 
+    /** The holders change while it waits: one of two permits is returned, and the run takes both. */
+    @Test
+    void aWaiterSaysWhoIsLeft() throws Exception {
+        StartedCli.Setup cli =
+                new StartedCli.Setup(directory).with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
+        String holds = "touch $1; until [ -e end-of-$1 ]; do sleep 0.1; done";
+        try (StartedCli one = cli.start("run", "--permit=2", "pool", "--", "sh", "-c", holds, "sh", "one");
+                StartedCli two = cli.start("run", "--permit=2", "pool", "--", "sh", "-c", holds, "sh", "two")) {
+            Await.until(one::err, () -> Files.exists(directory.resolve("one")));
+            Await.until(two::err, () -> Files.exists(directory.resolve("two")));
+            try (Pty pty = pty(run("--permit=2", "--take=2", "pool", "--", "echo", "done"))) {
+                Await.until(pty::screen, () -> pty.screen().contains("waiting for pool: 2 held, "));
+                Files.createFile(directory.resolve("end-of-one"));
+                Await.until(pty::screen, () -> pty.screen().contains("waiting for pool: 1 held, "));
+                Files.createFile(directory.resolve("end-of-two"));
+
+                assertThat(pty.exitCode()).as(pty::screen).isZero();
+            }
+        }
+    }
+
     /** Such as that of an editor: an escape sequence would be shown as text, every two seconds once more. */
     @Test
     void aWaiterWritesOnePlainLineToATerminalThatCannotReplaceIt() throws Exception {

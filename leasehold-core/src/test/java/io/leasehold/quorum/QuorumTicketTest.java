@@ -299,6 +299,24 @@ final class QuorumTicketTest {
         assertThat(((AcquireReply.Busy) reply).holder().id()).isEqualTo("host/2/one");
     }
 
+    /** Otherwise each refused request would stay in memory. */
+    @Test
+    void aRefusedClaimantIsForgotten() {
+        NodeSet nodes = ScriptedSet.nodes(set.nodes, set.clock);
+        OwnerToken owner = set.owner();
+        QuorumResume votes = new QuorumResume(nodes, new NodeExports(nodes), NAME, owner, ticket);
+        long claimNanos = nodes.settings().quarantineNanos();
+        AcquireRequest tooLong =
+                AcquireRequest.exclusive(ScriptedSet.NAMES, owner, "host/1/claimant", 2 * claimNanos, SECOND);
+        AcquireReply reply = set.clock.answer(votes.ask(tooLong));
+        assertThat(((AcquireReply.Failed) reply).kind()).isEqualTo(FailureKind.PERMANENT);
+        set.pass(1);
+        assertThat(votes.isForgotten(set.clock.nanoTime()))
+                .as("it may ask again")
+                .isFalse();
+        assertThat(votes.isForgotten(set.clock.nanoTime() + 2 * claimNanos)).isTrue();
+    }
+
     /** A node that lacks the resumed lease is repaired with a token above that of the lease. */
     @Test
     void aResumedLeaseIsRepairedAboveItsToken() {
