@@ -19,6 +19,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import javax.tools.ToolProvider;
+import kotlinx.coroutines.flow.StateFlow;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -139,6 +140,13 @@ class LockedRefusalTest {
         }
     }
 
+    static class AStateFlow {
+        @Locked(maxWait = "0")
+        public StateFlow<String> run() {
+            throw new AssertionError();
+        }
+    }
+
     static class ACallable {
         @Locked(maxWait = "0")
         public Callable<String> run() {
@@ -251,6 +259,9 @@ class LockedRefusalTest {
         refused(
                 AHotPublisher.class,
                 "@Locked method AHotPublisher.run() returns ConnectableFlux, and under the lock its caller would get a Flux. Return Flux.");
+        refused(
+                AStateFlow.class,
+                "@Locked method AStateFlow.run() returns StateFlow, and under the lock its caller would get a Flow. Return Flow.");
         refused(
                 ACallable.class,
                 "@Locked method ACallable.run() returns Callable, whose work would continue after the lock has been released. Return a"
